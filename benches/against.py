@@ -4,11 +4,11 @@
     .venv/bin/python benches/against.py 008cefd --rounds 7 uniform-minimal-0.3 interference
     .venv/bin/python benches/against.py 008cefd --own-profile --json
 
-The commit is copied to `target/against/COMMIT`, and its Python package is built there once: under today's
-settings of the profile `release`, so that the programs differ by their sources, or with `--own-profile`
-under its own. In each round both programs run each case, one after the other, in changing order. What
-counts is CPU time per packet-hop. A ratio above 1 means that the present build is faster. Load of other
-programs moves both sides of a pair, so ratios hold where times do not.
+The commit is copied to `target/against/COMMIT`, and its Python package is built there once. It is built with
+the current settings of the profile `release`, so that the programs differ by their sources only, or with its
+own settings (`--own-profile`). In each round both programs run each case, one after the other, in alternating
+order. The result is CPU time per packet-hop. A ratio above 1 means that the present build is faster. Other
+load affects both sides of a pair, so ratios are reliable where times are not.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 CACHE = ROOT / "target/against"
 
-#: Coverage that the interval of a median has, if there are rounds enough.
+#: Coverage of a median's interval, given enough rounds.
 COVERAGE = 0.95
 
 #: Settings that keep a run on one thread.
@@ -46,7 +46,7 @@ SCENARIOS: dict[str, tuple[str, dict[str, str]]] = {
     "mpi": ("benches/hop_costs/mpi.toml", {"jobs.0.workload.nekbone.cg_iterations": "4"}),
 }
 
-#: Runs a case of `odonata bench`; or says which cases there are.
+#: Runs a case of `odonata bench`, or lists the cases.
 BENCH = """
 import json, sys
 from odonata import _core
@@ -63,7 +63,7 @@ class CannotRun(Exception):
 
 @dataclass(frozen=True)
 class Cost:
-    """What a run took."""
+    """The cost of a run."""
 
     cpu_s: float
     packet_hops: int
@@ -79,7 +79,7 @@ class Program:
     """A build of the Python package."""
 
     name: str
-    #: Where its sources lie, and with them the scenarios that it runs.
+    #: The folder of its sources, and of the scenarios that it runs.
     sources: Path
     #: Settings that it does not know.
     unknown: set[str] = field(default_factory=set)
@@ -97,7 +97,7 @@ class Program:
         )
 
     def bench_names(self) -> list[str]:
-        """The cases of `odonata bench` that it has."""
+        """Its cases of `odonata bench`."""
         done = self.python("-c", BENCH)
         return list(json.loads(done.stdout)) if done.returncode == 0 else []
 
@@ -129,12 +129,12 @@ class Program:
             found = re.search(r'unknown key ["`](?:run\.)?(\w+)["`]', reason)
             if found is None or f"run.{found[1]}" not in wanted or f"run.{found[1]}" in self.unknown:
                 raise CannotRun(reason)
-            # Before there was a feature, no key switched it on or off.
+            # A build without a feature has no key for it.
             self.unknown.add(f"run.{found[1]}")
 
 
 def without_run(text: str) -> tuple[str, dict[str, str]]:
-    """A scenario without its table `run`, and what is in that table as settings.
+    """A scenario without its table `run`, and the keys of that table as settings.
 
     >>> without_run('seed = 1\\n[run]\\nblame = true  # yes\\nlimit = "1 s"\\n\\n[nic]\\na = 1\\n')
     ('seed = 1\\n[nic]\\na = 1\\n', {'run.blame': 'true', 'run.limit': '1 s'})
@@ -147,7 +147,7 @@ def without_run(text: str) -> tuple[str, dict[str, str]]:
 
 
 def last_line(text: str) -> str:
-    """The reason that a program gives: its line with `error:`, or the last one.
+    """The reason for a failure: the line with `error:`, or the last one.
 
     >>> last_line("Traceback\\nValueError: no")
     'ValueError: no'
@@ -163,8 +163,8 @@ def last_line(text: str) -> str:
 def interval(ratios: list[float]) -> tuple[float, float, float]:
     """An interval of the median, by order statistics, and its coverage.
 
-    The k-th least and the k-th greatest of n ratios hold the median with probability
-    1 - 2 sum(i < k) C(n, i) / 2^n. The largest k is taken that gives `COVERAGE`, else k = 1.
+    The k-th smallest and the k-th largest of n ratios enclose the median with probability 1 - 2 sum(i < k)
+    C(n, i) / 2^n. k is the largest value that gives `COVERAGE`, else 1.
 
     >>> interval([1.0, 3.0, 2.0])
     (1.0, 3.0, 0.75)
@@ -256,7 +256,7 @@ def present_profile() -> dict[str, str]:
 
 
 def built(commit: str, *, own_profile: bool) -> Program:
-    """The package of `commit`, built if it was not before."""
+    """The package of `commit`, built on first use."""
     full = output("git", "rev-parse", "--verify", f"{commit}^{{commit}}").strip()
     place = CACHE / (full[:9] + ("-own-profile" if own_profile else ""))
     sources, library = place / "sources", place / "sources/python/odonata/_core.abi3.so"

@@ -1,10 +1,10 @@
-"""CPU time of charging waits (`run.blame`), of charging those of a sample of packets, and of lost time.
+"""CPU time of blame (`run.blame`), of blame for a sample of packets, and of lost time.
 
     .venv/bin/python benches/blame_costs.py [--rounds N] [CASE ...]
 
-Every case runs in all its ways in turn, once per round, as the example `packet_hops` on one thread; what
-counts is user time. Shown are the median of the ratios within a round and the ratio of the smallest times.
-Nothing is decided by them.
+Every case runs in all variants in turn, once per round, as the example `packet_hops` on one thread. The
+result is user time: the median of the ratios within a round, and the ratio of the smallest times. The
+benchmark judges nothing.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ BLAME = ["run.blame=true", "run.lost_time=false"]
 LOST = ["run.blame=true", "run.lost_time=true", "run.lost_time_path=0"]
 PATH = ["run.blame=true", "run.lost_time=true", "run.lost_time_path=1000"]
 
-#: Scenario, settings of all ways, and the ways: name and settings. The first is what the others are held
-#: against.
+#: Scenario, settings of all variants, and the variants: name and settings. The first is the reference.
 CASES: dict[str, tuple[str, list[str], dict[str, list[str]]]] = {
     "saturated adaptive": (
         "benches/hop_costs/par-0.7.toml",

@@ -1,9 +1,9 @@
-"""How far waits that are charged from a sample of packets (`run.blame_sampling`) are from all of them.
+"""Error of blame from a sample of packets (`run.blame_sampling`), relative to all packets.
 
     .venv/bin/python benches/blame_sampling.py [--one-in N] [--seeds N] [SCENARIO]
 
-Runs the scenario with all packets charged and with one in N, and compares what jobs waited for each other at
-routers, of the pairs that have 1% of all waits there or more.
+Runs the scenario with all packets charged and with one in N. Compares the waits of jobs for each other at
+routers, for the pairs with at least 1% of all waits there.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ import odonata
 
 ROOT = Path(__file__).parents[1]
 
-#: Pairs with less of all waits are not looked at.
+#: Smallest share of all waits for a pair to be compared.
 LEAST = 0.01
 
 Pair = tuple[str, str]
 
 
 def waits(scenario: str, seed: int, one_in: int) -> dict[Pair, float]:
-    """Seconds that packets waited at routers, by the job that waited and the one it waited for."""
+    """Seconds that packets waited at routers, by victim and culprit."""
     overrides = {"seed": seed, "run.blame": True, "run.blame_sampling": one_in, "run.baselines": False}
     rows = odonata.run(scenario, overrides=overrides, progress=False).table("blame").to_pylist()
     found: dict[Pair, float] = {}
     for row in rows:
-        # Those at NICs and storage servers are charged one by one in any case.
+        # Waits at NICs and storage servers are never sampled.
         if row["place"] not in ("nic", "server"):
             pair = (row["victim"], row["culprit"])
             found[pair] = found.get(pair, 0.0) + row["waited_s"]

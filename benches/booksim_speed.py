@@ -1,11 +1,11 @@
 """Cycles of a dragonfly per second of CPU time, beside BookSim 2: 1,056 nodes, minimal and adaptive routing.
 
     .venv/bin/python benches/booksim_speed.py --booksim ../booksim2/src/booksim
-    .venv/bin/python benches/booksim_speed.py                     # beside rates that were measured once
+    .venv/bin/python benches/booksim_speed.py                     # beside recorded rates
 
-Both simulate 30,000 cycles of warm-up and 30,000 more of uniform traffic, packets of one flit, with the
-settings of studies/booksim, one after the other at each load; CPU time of the whole process (BookSim) and of
-the run. With --rounds all loads are gone through in turn, and medians count.
+Both simulate 30,000 cycles of warm-up and 30,000 more of uniform traffic, with packets of one flit and the
+settings of studies/booksim. They run one after the other at each load. CPU time is that of the whole process
+(BookSim) and of the run (Odonata). With --rounds all loads are repeated in turn, and the medians count.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from typing import Any
 import odonata
 
 SCENARIOS = Path(__file__).parents[1] / "studies" / "booksim" / "scenarios"
-#: Cycles of warm-up, and of what follows.
+#: Cycles of warm-up, and of the measurement.
 CYCLES = 30_000
-#: Routing -> load -> cycles of BookSim per second of CPU time, where no binary is at hand: measured once, in
-#: November 2026, short runs of 750 to 1,460 cycles, commit 28f43299 built with g++ 12.2 -O3, on two shared
-#: x86-64 cores, to 25% each way.
+#: Routing -> load -> cycles of BookSim per second of CPU time, used without a binary. Measured once in
+#: November 2026: short runs of 750 to 1,460 cycles, commit 28f43299 built with g++ 12.2 -O3, on two shared
+#: x86-64 cores, accurate to 25%.
 RECORDED = {
     "min": {0.1: 211.0, 0.3: 135.0, 0.5: 83.0, 0.7: 65.0},
     "ugal": {0.1: 269.0, 0.3: 120.0, 0.5: 86.0, 0.7: 63.0},
@@ -75,7 +75,7 @@ def read(output: str) -> int:
 
 
 def booksim(binary: Path, routing: str, load: float, cycles: int) -> Rate:
-    """BookSim's rate; its drain counts, in cycles as in time."""
+    """BookSim's rate; its drain counts, in cycles and in time."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "dragonfly.cfg"
         file.write_text(configuration(routing, load, cycles), encoding="utf-8")
@@ -87,7 +87,7 @@ def booksim(binary: Path, routing: str, load: float, cycles: int) -> Rate:
 
 
 def ours(routing: str, load: float, cycles: int) -> Rate:
-    """Ours; packets are all there is: the run is as long as its sources, whose messages come at random."""
+    """Odonata's rate; the run is as long as its sources, whose messages arrive at random."""
     traffic = {"load": load, "arrival": "bernoulli", "self": True, "messages": round(2 * load * cycles)}
     results = odonata.run(
         SCENARIOS / f"dragonfly_{routing}_uniform.toml",

@@ -1,14 +1,13 @@
-"""What `odonata check` says that a run will take, beside what it takes: events, memory and time.
+"""Estimates of `odonata check` beside the actual cost of runs: events, memory and time.
 
-Each scenario of `benches/estimates/` is checked and then run in a process of its own, sequentially. Memory
-is the highest resident size of that process, tables included; time is CPU time. The time that `check` says
-depends on earlier runs on the same computer (`odonata.running.speed`), so there are two rounds, with a cache
-folder
-of their own: the first teaches, the second is held against what it taught.
+Each scenario of `benches/estimates/` is checked and then run in a process of its own, sequentially. Memory is
+the largest resident size of that process, including tables; time is CPU time. The estimated time depends on
+earlier runs on the same computer (`odonata.running.speed`). There are therefore two rounds with a separate
+cache folder: the first fills it, the second is compared with the estimates.
 
     .venv/bin/python benches/estimates.py [NAME ...] [--threads N]
 
-Exit code: 0; 1 if an estimate of events or memory is off by more than the factor that is promised.
+Exit code: 0; 1 if an estimate of events or memory is off by more than the documented factor.
 """
 
 from __future__ import annotations
@@ -23,13 +22,15 @@ from pathlib import Path
 from typing import Any
 
 SCENARIOS = Path(__file__).parent / "estimates"
-#: Estimates of events and of memory are right up to this factor.
+#: Documented accuracy of estimates of events and of memory: this factor.
 PROMISED = 1.5
 PEAK_MEMORY = Path(__file__).parent / "peak_memory.py"
 
 
 def odonata(*arguments: str, cache: Path) -> tuple[str, int]:
-    """What a command prints, and its highest resident size in bytes; `cache` holds how fast runs were."""
+    """The output of a command, and its largest resident size in bytes; `cache` holds the speed of earlier
+    runs.
+    """
     environment = os.environ | {"XDG_CACHE_HOME": str(cache)}
     cache.mkdir(parents=True, exist_ok=True)
     peak = cache / "peak"
@@ -41,7 +42,7 @@ def odonata(*arguments: str, cache: Path) -> tuple[str, int]:
 
 
 def measure(scenario: Path, folder: Path, cache: Path, settings: list[str]) -> dict[str, Any]:
-    """What was expected of a scenario, and what it took."""
+    """The estimates for a scenario, and its actual cost."""
     report = json.loads(odonata("check", str(scenario), "--json", *settings, cache=cache)[0])
     target = folder / scenario.stem
     _, memory = odonata("run", str(scenario), "-o", str(target), "--quiet", "--force", *settings, cache=cache)
@@ -58,7 +59,7 @@ def measure(scenario: Path, folder: Path, cache: Path, settings: list[str]) -> d
 
 
 def ratio(pair: tuple[float, float]) -> float:
-    """Expected over found."""
+    """Estimate over actual cost."""
     return pair[0] / max(pair[1], 1e-9)
 
 

@@ -1,18 +1,16 @@
 """Instructions, cache misses and mispredictions per packet-hop, as counted by Cachegrind.
 
-Every case of `hop_costs/` runs twice, short and longer; what the longer one takes more, by what it hops more,
-is the cost of a hop without that of setting up. Cachegrind simulates a core with 32 KiB of L1 and 1 MiB of L2
-without a prefetcher, whatever machine it runs on, so the same program counts the same everywhere; another
-compiler makes another program.
+Every case of `hop_costs/` runs twice, short and longer. The difference in counts over the difference in hops
+is the cost of a hop without setup. Cachegrind simulates a core with 32 KiB of L1 and 1 MiB of L2 without a
+prefetcher, so a program has the same counts on every machine. Another compiler makes another program.
 
     .venv/bin/python benches/hop_costs.py             # counts, and shows them beside their bases
-    .venv/bin/python benches/hop_costs.py --check     # fails where a hop costs more (the gate)
+    .venv/bin/python benches/hop_costs.py --check     # fails if a hop costs more (the gate)
     .venv/bin/python benches/hop_costs.py --record WHAT
     .venv/bin/python benches/hop_costs.py --record WHAT --accept FEATURE --gain GAIN
 
-The base is the lowest cost that was ever recorded, plus the rises that were accepted
-(hop_costs_history.py). `--record` adds the counts to hop_costs.csv and writes table and chart anew. It
-refuses a rise that no feature is named for.
+The base is the lowest recorded cost, plus the accepted rises (hop_costs_history.py). `--record` adds the
+counts to hop_costs.csv and renews table and chart. It refuses a rise without a named feature.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 EXAMPLE = ROOT / "target/release/examples/packet_hops"
 
-#: The key that makes a case longer, and its two values.
+#: The key that lengthens a case, and its two values.
 LENGTHS = {
     "minimal-0.3": ("jobs.0.workload.uniform.messages", "20", "100"),
     "par-0.7": ("jobs.0.workload.uniform.messages", "20", "100"),
@@ -42,7 +40,7 @@ LENGTHS = {
     "mpi": ("jobs.0.workload.nekbone.cg_iterations", "1", "2"),
 }
 
-#: What is counted, as Cachegrind names it in its summary.
+#: Counts, by their names in Cachegrind's summary.
 COUNTS = {
     "instructions": r"I\s+refs:\s+([\d,]+)",
     "l1_misses": r"D1\s+misses:\s+([\d,]+)",
@@ -92,36 +90,36 @@ def main() -> int:
 
 
 def row(case: str, counts: dict[str, float], chosen: argparse.Namespace, risen: bool) -> dict[str, str]:
-    """A case in hop_costs.csv; only a case that has risen names the feature."""
+    """The row of a case in hop_costs.csv; only a case that has risen names the feature."""
     names = {"feature": chosen.accept, "gain": chosen.gain} if risen else {"feature": "", "gain": ""}
     counted = {name: f"{value:.2f}" for name, value in counts.items()}
     return {"case": case, **counted, "what": chosen.record, **names}
 
 
 def build() -> None:
-    """Builds the example that runs a scenario and says how many hops it had."""
+    """Builds the example that runs a scenario and prints its number of hops."""
     command = ["cargo", "build", "--release", "--locked", "--quiet"]
-    # With odonata-py, of which nothing is built here, libraries have the features that they have in the
-    # Python package, and are not compiled a second time.
+    # With odonata-py, of which nothing is built here, libraries have the same features as in the Python
+    # package, and need no second compilation.
     packages = ["-p", "odonata-system", "-p", "odonata-py"]
     subprocess.run([*command, *packages, "--example", EXAMPLE.name], cwd=ROOT, check=True)
 
 
 def costs(case: str) -> dict[str, float]:
-    """What a hop of `case` takes."""
+    """The cost of a hop of `case`."""
     key, short, long = LENGTHS[case]
     (hops_before, before), (hops_after, after) = (count(case, f"{key}={length}") for length in (short, long))
     return {name: (after[name] - before[name]) / (hops_after - hops_before) for name in COUNTS}
 
 
 def count(case: str, override: str) -> tuple[int, dict[str, int]]:
-    """Packet-hops of a run, and what it took."""
+    """Packet-hops of a run, and its counts."""
     options = ["--cache-sim=yes", "--branch-sim=yes", *CACHES, "--cachegrind-out-file=/dev/null"]
     run = subprocess.run(
         ["valgrind", "--tool=cachegrind", *options, EXAMPLE, HERE / f"hop_costs/{case}.toml", override],
         capture_output=True,
         text=True,
-        # Where the stack begins, and so which lines it shares, hangs on the environment.
+        # The environment determines the start of the stack, and so its cache lines.
         env={"PATH": "/usr/bin:/bin"},
         check=False,
     )

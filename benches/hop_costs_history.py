@@ -1,11 +1,11 @@
-"""The recorded costs of a hop: what the gate compares with, the rises that were accepted, table and chart.
+"""The recorded costs of a hop: the reference of the gate, the accepted rises, table and chart.
 
 A row of `hop_costs.csv` is a case at a commit. The *base* of a count is its lowest value since the last
-accepted rise, of rows of the same compiler. A row above its base by more than the margin is a rise: a line
-of `hop_costs_rises.csv` names the feature that costs so much, and its gain. Base and margin together bound
-what rises in small steps can add up to.
+accepted rise, over rows of the same compiler. A row above its base by more than the margin is a rise: a line
+of `hop_costs_rises.csv` names the feature that causes it, and its gain. Base and margin together bound the
+sum of small increases.
 
-    .venv/bin/python benches/hop_costs_history.py          # writes table and chart anew, from hop_costs.csv
+    .venv/bin/python benches/hop_costs_history.py          # renews table and chart from hop_costs.csv
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ ACCEPTED = HERE / "hop_costs_rises.csv"
 PAGE = HERE / "README.md"
 CHART = HERE.parent / "docs/figures/hop-costs.svg"
 
-#: What is counted, and by how much it may grow above its base. Mispredictions are shown and not judged:
-#: they move by a tenth with where branches lie.
+#: Counts, and their allowed growth above the base. Mispredictions are shown and not judged: they vary by a
+#: tenth with the positions of branches.
 MARGINS: dict[str, float | None] = {
     "instructions": 0.03,
     "l1_misses": 0.05,
@@ -33,17 +33,16 @@ MARGINS: dict[str, float | None] = {
     "mispredicts": None,
 }
 
-#: Misses of which a hop has so few are not held against their margin.
+#: Below this number of misses per hop, the margin does not apply.
 FEW = 0.5
 
-#: Another compiler chooses other instructions: its first counts are held against this multiple of the
-#: margins.
+#: Another compiler chooses other instructions: its first counts may exceed the margins by this factor.
 OTHER_COMPILER = 4.0
 
 COLUMNS = ["date", "commit", "compiler", "case", *MARGINS, "what"]
 ACCEPTED_COLUMNS = ["commit", "case", "feature", "gain"]
 
-#: Where the table stands in the page.
+#: Place of the table in the page.
 BEGIN, END = "<!-- hop costs: written by hop_costs_history.py -->", "<!-- end of hop costs -->"
 
 Row = dict[str, str]
@@ -60,7 +59,7 @@ class Rise:
 
     @property
     def share(self) -> float:
-        """By what part of the base."""
+        """The rise as a share of the base."""
         return self.value / self.base - 1.0
 
     def __str__(self) -> str:
@@ -69,7 +68,7 @@ class Rise:
 
 
 def read() -> list[Row]:
-    """All rows, oldest first, each with the feature and the gain of its accepted rise, or with none."""
+    """All rows, oldest first, each with the feature and the gain of its accepted rise, if any."""
     names = {(row["commit"], row["case"]): row for row in _read(ACCEPTED)}
     none = {"feature": "", "gain": ""}
     return [{**row, **names.get((row["commit"], row["case"]), none)} for row in _read(HISTORY)]
@@ -121,7 +120,7 @@ def bases(rows: Iterable[Row], compiler: str) -> dict[tuple[str, str], float]:
 
 
 def rises(rows: list[Row], case: str, counts: dict[str, float], compiler: str) -> Iterator[Rise]:
-    """The counts of a case that are above their bases by more than their margins."""
+    """The counts of a case above their bases by more than their margins."""
     known, wider = bases(rows, compiler), 1.0
     if not any(key[0] == case for key in known):
         of_case = [row for row in rows if row["case"] == case]
@@ -183,13 +182,13 @@ def _percent(share: float) -> str:
     return f"{100 * share:+.1f}%"
 
 
-#: Size of the chart, its margins, and a colour for each case.
+#: Size of the chart, its margins, and a color for each case.
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 320, 56, 120, 34, 74
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e")
 
 
 def chart(rows: list[Row]) -> str:
-    """Instructions per hop over the commits that were counted, as a part of each case's lowest, as SVG."""
+    """Instructions per hop over the recorded commits, relative to each case's lowest, as SVG."""
     commits = list(dict.fromkeys(row["commit"] for row in rows))
     cases = list(dict.fromkeys(row["case"] for row in rows))
     lowest = {case: min(float(row["instructions"]) for row in rows if row["case"] == case) for case in cases}

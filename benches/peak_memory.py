@@ -1,6 +1,6 @@
-"""The highest resident size of a command, getrusage(2): `peak_memory.py FILE COMMAND...` fills FILE, bytes.
+"""The largest resident size of a command, getrusage(2): `peak_memory.py FILE COMMAND...` fills FILE, bytes.
 
-In a small process of its own: what a child is forked from counts as its own.
+It is a small process of its own: the memory of the process that forks a child counts for the child.
 """
 
 import resource

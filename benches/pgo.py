@@ -1,7 +1,7 @@
-"""Trains profile-guided optimisation: runs what people run, for a minute or two (make wheel WHEEL_PGO=yes).
+"""Trains profile-guided optimization with typical runs, for a minute or two (make wheel WHEEL_PGO=yes).
 
-The compiler has put counters into the package; what they say lays out the next build. So every part that
-takes time in practice is in it: routers of all kinds, MPI, storage, blame, and several threads.
+The compiler has put counters into the package; their values guide the next build. The training therefore
+covers every part that takes time in practice: routers of all kinds, MPI, storage, blame, and several threads.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Time to set up about 100,000 nodes of each family: scenario, graph, routing, placement, machine.
+"""Setup time of about 100,000 nodes of each family: scenario, graph, routing, placement, machine.
 
-A run of a picosecond of simulated time with a rank on every node, in a process of its own; the start of
-Python and its libraries, measured with a machine of two nodes, is taken off. The better of two.
+The benchmark runs a picosecond of simulated time with a rank on every node, in a process of its own. It
+subtracts the start of Python and its libraries, measured with a machine of two nodes. The better of two
+measurements counts.
 
     .venv/bin/python benches/setup.py
 """
@@ -71,7 +72,7 @@ print(run["peak_rss_bytes"])
 
 
 def run(nodes: int, machine: dict[str, Any], algorithm: str) -> tuple[float, float, int]:
-    """Seconds on the clock, seconds of CPU time, peak memory in bytes."""
+    """Wall time, CPU time in seconds, peak memory in bytes."""
     (family,) = machine
     scenario = {
         "machine": machine,

@@ -1,12 +1,12 @@
-"""Records per second of CPU time that DUMPI traces are looked at, opened and replayed into files with.
+"""Records per second of CPU time for inspecting, opening and replaying DUMPI traces.
 
-Each trace is repeated until it has some millions of records (the files are made in a folder of their own, in
-memory where the machine has such a place). The best of three. The traces are of real programs and no part of
-the repository: the environment variable ODONATA_REFERENCE names the folder that has them, in traces/dumpi.
+Each trace is repeated until it has some millions of records. The files lie in a temporary folder, in memory
+if possible. The best of three measurements counts. The traces come from real programs and are not part of the
+repository: the environment variable ODONATA_REFERENCE names the folder with traces/dumpi.
 
     ODONATA_REFERENCE=FOLDER .venv/bin/python benches/traces.py
 
-Exit code: 0; 2 if the traces are not there.
+Exit code: 0; 2 if the traces are missing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import odonata
 from odonata.traces import report as trace_report
 
 MEMORY = Path("/dev/shm")
-#: Traces, and how often they are repeated.
+#: Traces, and their numbers of repetitions.
 TRACES = {"petsc-mg3d-27": 50, "df-amg-27": 100, "lammps-peptide-16": 80}
 
 
@@ -66,7 +66,7 @@ def main() -> int:
             records = trace_report.info(trace)["total_records"]
             spent = [
                 seconds(lambda trace=trace: trace_report.info(trace)),
-                # Less the machine, with a trace that is a small part of it.
+                # Without the machine, measured with a trace that is a small part of it.
                 opening(trace) - opening(folders[name]),
                 seconds(lambda trace=trace: trace_report.convert(trace, target, force=True)),
             ]

@@ -1,4 +1,4 @@
-"""A rank program: a message goes around a ring, and everybody agrees on the sum at the end of each round."""
+"""A rank program: a message goes around a ring, and all ranks add up a sum at the end of each round."""
 
 from odonata.operations import allreduce, compute, irecv, isend, mark, wait_all
 

@@ -1,25 +1,31 @@
 """Checks that pages and comments are plain English: `python tests/prose.py [--statistics] [FILE...]`.
 
-A sentence has at most 35 words. Packets, ranks and jobs are named, not called "who" or "nobody". A heading
-is a noun phrase or a task, no question. Spelling is American. Blocks of code, and the length of table cells,
-are left out. The README has at most 120 lines, a guide 1,500 words. The comments of the crates in `CRATES`
-follow the rules for names and spelling. Exit code: 0, or 1 with a line `FILE:LINE: fault` for each.
+A sentence has at most 35 words. Packets, ranks and jobs are named, not replaced by pronouns for people. A
+heading is a noun phrase or a task, no question. Spelling is American. Blocks of code, and the length of table
+cells, are left out. The README has at most 120 lines, a guide 1,500 words. Comments of Rust and Python follow
+the rules for names and spelling, docstrings also that for sentences. Exit code: 0, or 1 with a line
+`FILE:LINE: fault` for each.
 
 `--statistics` prints the words of each page, and the median and the 90th percentile of its sentences.
 """
 
 from __future__ import annotations
 
+import ast
+import inspect
+import io
 import re
 import sys
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-#: Pages made from sources that have rules of their own: types, help texts, docstrings, templates of studies.
+#: Files generated from sources with rules of their own: types, help texts, docstrings, templates of studies.
 GENERATED = {
     *(f"docs/{name}.md" for name in ("api", "commands", "operations", "results", "scenario")),
+    "python/odonata/scenario/objects.py",
     *(f"studies/{name}/README.md" for name in ("cluster2017", "gpcnet", "theta", "tpds2016", "trinity2017")),
     *(
         f"studies/{name}/APPENDIX.md"
@@ -29,21 +35,18 @@ GENERATED = {
     "studies/real_machines/table.md",
 }
 
-#: Pages that are not yet written by these rules. A page that has no fault left goes from here.
+#: Pages that do not follow the rules yet. Remove a page when its last fault is gone.
 PENDING = {
     "studies/booksim/reference/README.md",
 }
 
-#: Crates whose comments are checked.
-CRATES = (
-    *("blame", "conceptual", "device", "dumpi", "engine", "goal", "program-file", "py", "system", "topology"),
-    *("trace-format", "units", "workload"),
-)
-
-#: Sources in these crates whose comments are not yet written by these rules.
+#: Sources in these crates whose comments do not follow the rules yet.
 PENDING_SOURCES = tuple(
     f"crates/system/odonata-system/src/{name}" for name in ("estimate", "memory", "schedule")
 )
+
+#: Folders whose Python sources are checked.
+PYTHON_FOLDERS = ("benches", "docs", "examples", "packaging", "python/odonata", "studies", "tests")
 
 #: Most words of a sentence, of a guide, of the changelog; most lines of the README.
 LONGEST = 35
@@ -51,7 +54,7 @@ LONGEST_GUIDE = 1_500
 LONGEST_CHANGELOG = 1_200
 LONGEST_README = 120
 
-#: Pages of `docs` that are no guides: to look things up in, or to understand them. They may be longer.
+#: Reference and explanation pages in `docs`, which may be longer than guides.
 LONG = {
     f"docs/{name}.md"
     for name in (
@@ -62,7 +65,7 @@ LONG = {
 
 PERSONS = re.compile(r"\b(?:who|whom|whoever|somebody|someone|nobody|everybody)\b", re.IGNORECASE)
 
-#: People may be "who".
+#: Nouns for people, which may have a relative clause.
 PEOPLE = re.compile(r"\b(?:architects|authors|engineers|operators|people|readers|researchers|users) who\b")
 
 BRITISH = re.compile(
@@ -71,13 +74,20 @@ BRITISH = re.compile(
     r"is(?:e|ed|es|ing|ation))\b"
 )
 
+#: Starts of comments that tools read.
+DIRECTIVES = ("# fmt:", "# type:", "# noqa", "#!", "# ruff:", "# pragma")
+
+#: Section titles and names of parameters in docstrings.
+SECTION = re.compile(r"(?m)^(?:Args|Attributes|Example|Raises|Returns|Yields):$")
+PARAMETER = re.compile(r"(?m)^ {4}\*{0,2}[\w.]+: ")
+
 FENCE = re.compile(r"^(```+|~~~+)")
 ITEM = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+")
 END = re.compile(r"(?<=[.!?])[\"')\]*]*\s+(?=[\"'(\[*]*[A-Z])")
 
 
 def pages() -> list[str]:
-    """All hand-written pages that are held to the rules."""
+    """All hand-written pages that are checked."""
     found = [ROOT / name for name in ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md")]
     for folder in ("benches", "docs", "programs", "studies"):
         found += sorted((ROOT / folder).rglob("*.md"))
@@ -86,10 +96,12 @@ def pages() -> list[str]:
 
 
 def sources() -> list[str]:
-    """All Rust sources whose comments are checked."""
-    found = [path for name in CRATES for path in sorted(ROOT.glob(f"crates/*/odonata-{name}/**/*.rs"))]
+    """All sources of Rust and Python whose comments are checked."""
+    found = sorted(ROOT.glob("crates/**/*.rs"))
+    for folder in PYTHON_FOLDERS:
+        found += sorted((ROOT / folder).rglob("*.py"))
     names = [str(path.relative_to(ROOT)) for path in found]
-    return [name for name in names if not name.startswith(PENDING_SOURCES)]
+    return [name for name in names if name not in GENERATED and not name.startswith(PENDING_SOURCES)]
 
 
 def comments(code: str) -> str:
@@ -100,6 +112,35 @@ def comments(code: str) -> str:
     """
     found = [re.match(r"\s*//[/!]? ?(.*)", line) for line in code.splitlines()]
     return "\n".join(line[1] if line else "" for line in found)
+
+
+def python_texts(code: str) -> Iterator[tuple[int, bool, str]]:
+    """Line, whether it is a docstring, and text of each docstring and block of comments of Python code.
+
+    >>> list(python_texts("#: The wait.\\na = 0\\ndef b():\\n    'Waits.'\\n    # A\\n    # loop."))
+    [(1, False, 'The wait.'), (4, True, 'Waits.'), (5, False, 'A\\nloop.')]
+    """
+    found = []
+    for node in ast.walk(ast.parse(code)):
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+        ):
+            text = inspect.cleandoc(node.value.value)
+            text = re.sub(r"(?m)^ *>>> .*(?:\n.+)*", lambda code: "\n" * code[0].count("\n"), text)
+            text = SECTION.sub("", PARAMETER.sub("- ", text))
+            found.append((node.lineno, True, text))
+    block: list[tuple[int, str]] = []
+    for token in tokenize.generate_tokens(io.StringIO(code).readline):
+        if token.type == tokenize.COMMENT and not token.string.startswith(DIRECTIVES):
+            if block and block[-1][0] != token.start[0] - 1:
+                found.append((block[0][0], False, "\n".join(line for _, line in block)))
+                block = []
+            block.append((token.start[0], token.string.lstrip("#:!").strip()))
+    if block:
+        found.append((block[0][0], False, "\n".join(line for _, line in block)))
+    yield from sorted(found)
 
 
 def plain(text: str) -> str:
@@ -156,7 +197,7 @@ def words(sentence: str) -> int:
 
 
 def faults(text: str) -> Iterator[tuple[int, str]]:
-    """Line and fault of everything in a page that breaks a rule.
+    """Line and description of every fault in a page.
 
     >>> list(faults("# Who waits?\\n\\nA packet that nobody sends has a colour."))
     [(1, 'a heading is a question'), (3, 'name the thing, not "nobody"'), (3, 'American spelling: "colour"')]
@@ -180,7 +221,7 @@ def faults(text: str) -> Iterator[tuple[int, str]]:
 
 
 def comment_faults(code: str) -> Iterator[tuple[int, str]]:
-    """Line and fault of comments that break a rule for names or spelling; their sentences may be longer.
+    """Line and description of every fault of names and spelling in comments; sentences may be longer.
 
     >>> list(comment_faults("// " + "word " * 36 + "\\n\\n/// Nobody's."))
     [(3, 'name the thing, not "Nobody"')]
@@ -191,6 +232,22 @@ def comment_faults(code: str) -> Iterator[tuple[int, str]]:
         said = PEOPLE.sub("", plain(paragraph))
         yield from ((line, f'name the thing, not "{found}"') for found in PERSONS.findall(said))
         yield from ((line, f'American spelling: "{found}"') for found in BRITISH.findall(said))
+
+
+def python_faults(code: str) -> Iterator[tuple[int, str]]:
+    """Line and description of every fault in comments and docstrings; sentences of comments may be longer.
+
+    >>> list(python_faults("# Nobody's.\\nclass A:\\n    'A neighbour.'"))
+    [(1, 'name the thing, not "Nobody"'), (3, 'American spelling: "neighbour"')]
+    """
+    for start, is_docstring, text in python_texts(code):
+        found = faults(text) if is_docstring else comment_faults(re.sub("(?m)^", "// ", text))
+        yield from ((start + line - 1, fault) for line, fault in found)
+
+
+def source_faults(name: str, text: str) -> Iterator[tuple[int, str]]:
+    """Line and description of every fault in a source."""
+    return python_faults(text) if name.endswith(".py") else comment_faults(text)
 
 
 def statistics(text: str) -> tuple[int, int, int]:
@@ -205,7 +262,7 @@ def statistics(text: str) -> tuple[int, int, int]:
 
 
 def size_fault(name: str, text: str) -> str | None:
-    """What is too long about a page as a whole.
+    """The fault of a page's size; None without one.
 
     >>> size_fault("README.md", "line\\n" * 121)
     '121 lines, more than 120'
@@ -223,10 +280,10 @@ def size_fault(name: str, text: str) -> str | None:
 
 
 def main(arguments: list[str]) -> int:
-    """Prints what is asked for."""
+    """Prints the faults or statistics."""
     chosen = [name for name in arguments if not name.startswith("--")] or pages() + sources()
     texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in chosen}
-    codes = {name: texts.pop(name) for name in chosen if name.endswith(".rs")}
+    codes = {name: texts.pop(name) for name in chosen if name.endswith((".rs", ".py"))}
     if "--statistics" in arguments:
         for name, text in texts.items():
             total, median, most = statistics(text)
@@ -234,7 +291,7 @@ def main(arguments: list[str]) -> int:
         return 0
     found = [f"{name}:{line}: {fault}" for name, text in texts.items() for line, fault in faults(text)]
     found += [
-        f"{name}:{line}: {fault}" for name, code in codes.items() for line, fault in comment_faults(code)
+        f"{name}:{line}: {fault}" for name, code in codes.items() for line, fault in source_faults(name, code)
     ]
     found += [f"{name}:1: {fault}" for name, text in texts.items() if (fault := size_fault(name, text))]
     print("\n".join(found) or f"{len(texts)} pages and the comments of {len(codes)} sources are plain")

@@ -1,10 +1,11 @@
-"""Runs the tests stage by stage, and ends with one line: what passed, what was left out, and what brings it.
+"""Runs the tests stage by stage, and ends with one line: passed tests, tests left out, and the commands for
+those.
 
     python tests/run.py                    # the tests of Rust, the digests, the tests of Python
     python tests/run.py --only mpi         # Python tests of one kind (tests/python/selection.py)
     python tests/run.py --all              # everything, slow tests too
 
-A stage that fails does not stop the others. Exit code: 0, or 1 if a test failed.
+A failing stage does not stop the others. Exit code: 0, or 1 if a test failed.
 """
 
 from __future__ import annotations
@@ -21,43 +22,43 @@ from xml.etree import ElementTree
 
 ROOT = Path(__file__).parents[1]
 
-#: Where pytest writes its reports: one for each choice of tests, as several may run at a time.
+#: Folder of pytest's reports: one for each choice of tests, as several may run at a time.
 REPORTS = ROOT / "target"
 
-#: What `cargo test` runs: the build that the package is made of, so that nothing is compiled twice.
+#: The command for tests of Rust: the build of the package, so that nothing is compiled twice.
 CARGO_TEST = ["cargo", "test", "--release", "--workspace", "--locked"]
 
 #: The same in a build with debug assertions and overflow checks.
 CARGO_TEST_DEBUG = ["cargo", "test", "--workspace", "--locked"]
 
-#: Tests of Rust that read reference traces, as `cargo test` takes them.
+#: Tests of Rust that read reference traces, as arguments of `cargo test`.
 REFERENCE = (["--test", "loggopsim", "--test", "truth", "--test", "replay"], ["--test", "all", "traces::"])
 
-#: Lines of `cargo test`: which binary runs, what became of a test, how a binary ended.
+#: Lines of `cargo test`: the running binary, the result of a test, the end of a binary.
 RUNNING = re.compile(
     r"^\s+(?:Running (?:unittests )?(?P<source>\S+) \(.*[/\\](?P<binary>\w+)-\w+\)|Doc-tests (?P<crate>\S+))$"
 )
 IGNORED = re.compile(r"^test (.+?) \.\.\. ignored(?:, (.*))?$")
 RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
 
-#: Why a test of Rust may be ignored -> the reason that is counted.
+#: Reason for an ignored test of Rust -> the counted reason.
 SLOW = {"takes long": "take long (make test-all)"}
 
-#: What pytest says of a test that was left out on purpose.
+#: pytest's message about a test that was left out on purpose.
 LEFT_OUT = re.compile(r"^(?:Skipped: )?left out: tests that (?P<need>.*) \((?P<command>.*)\)$")
 
 
 @dataclass
 class Tally:
-    """What became of the tests so far."""
+    """The results of the tests so far."""
 
     passed: int = 0
     failed: int = 0
-    #: Reason -> how many tests were not run for it.
+    #: Reason -> number of tests left out.
     left_out: Counter[str] = field(default_factory=Counter)
 
     def line(self) -> str:
-        """The line that the run ends with."""
+        """The last line of the run."""
         text = f"{self.passed:,} passed, {self.failed:,} failed"
         if self.left_out:
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.most_common())
@@ -92,7 +93,7 @@ def main() -> int:
 
 
 def stage(name: str, run) -> None:
-    """Runs one stage; says when it begins and how long it took."""
+    """Runs one stage; prints its start and duration."""
     print(f"== {name}", flush=True)
     begun = time.monotonic()
     run()
@@ -100,9 +101,9 @@ def stage(name: str, run) -> None:
 
 
 def rust(tally: Tally, cargo: list[str], *, slow: bool = False) -> None:
-    """Compiles and runs tests of Rust; shows a line per binary, and all that a failing one printed.
+    """Compiles and runs tests of Rust; shows a line per binary, and the output of a failing one.
 
-    `slow`: those too that are ignored because they take long.
+    `slow` includes ignored tests that take long.
     """
     print("compiling; the first time takes some minutes", flush=True)
     build = [*cargo, "--no-run"]
@@ -127,7 +128,7 @@ def rust(tally: Tally, cargo: list[str], *, slow: bool = False) -> None:
 
 
 def count_rust(lines, tally: Tally) -> int:
-    """Reads what `cargo test` prints; how many tests failed."""
+    """Reads the output of `cargo test`; returns the number of failed tests."""
     name, printed, failures = "", [], 0
     for line in lines:
         if found := RUNNING.match(line):
@@ -157,7 +158,7 @@ def count_rust(lines, tally: Tally) -> int:
 
 
 def digests(tally: Tally, *, whole: bool) -> None:
-    """Holds the results of scenarios against those recorded; a scenario counts as a test."""
+    """Compares the results of scenarios with those recorded; a scenario counts as a test."""
     command = [sys.executable, "tests/digests/check.py", *([] if whole else ["--quick"])]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     print(done.stdout, end="", flush=True)
@@ -168,7 +169,7 @@ def digests(tally: Tally, *, whole: bool) -> None:
 
 
 def python(tally: Tally, options: list[str], *, alone: bool) -> None:
-    """Runs pytest, in as many processes as there are cores unless its tests take all cores themselves."""
+    """Runs pytest, with one process per core unless its tests use all cores themselves."""
     report = REPORTS / f"pytest{''.join(options).replace('--', '-').replace('=', '-')}.xml"
     report.parent.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)
@@ -184,7 +185,7 @@ def python(tally: Tally, options: list[str], *, alone: bool) -> None:
 
 
 def count_python(report: ElementTree.Element, tally: Tally) -> int:
-    """Reads what pytest has reported; how many tests failed."""
+    """Reads the report of pytest; returns the number of failed tests."""
     failures = 0
     for case in report.iter("testcase"):
         skipped = case.find("skipped")
@@ -199,7 +200,7 @@ def count_python(report: ElementTree.Element, tally: Tally) -> int:
 
 
 def reason(message: str) -> str:
-    """Why a test was not run, in few words, with the command that runs it."""
+    """The short reason why a test was not run, with the command that runs it."""
     if found := LEFT_OUT.match(message):
         return f"{found['need']} ({found['command']})"
     return message.removeprefix("Skipped: ").strip() or "skipped"

@@ -1,7 +1,7 @@
-"""Holds a source archive to what it is to be: `python tests/sdist.py dist/odonata-*.tar.gz`.
+"""Checks a source archive: `python tests/sdist.py dist/odonata-*.tar.gz`.
 
-It has what a wheel is built from and nothing that the repository has not, is small, and Cargo finds every
-package of the workspace in it. Exit code: 0, or 1 with what is wrong.
+It has all files that a wheel is built from and only files of the repository, is small, and Cargo finds every
+package of the workspace in it. Exit code: 0, or 1 with the errors.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-#: What stands at the top of the archive.
+#: Entries at the top of the archive.
 TOP = {
     *("CHANGELOG.md", "Cargo.lock", "Cargo.toml", "LICENSE", "PKG-INFO", "README.md", "crates", "examples"),
     *("pyproject.toml", "python"),
 }
 
-#: Bytes, packed and of the largest file.
+#: Largest archive and largest file, in bytes.
 LARGEST_ARCHIVE = 4_000_000
 LARGEST_FILE = 2_000_000
 
 
 def check_files(archive: Path) -> None:
-    """Its files are those of the repository, all kinds that are needed among them."""
+    """Checks that its files are those of the repository, including all required kinds."""
     with tarfile.open(archive) as packed:
         members = [member for member in packed.getmembers() if not member.isdir()]
     odd = [member.name for member in members if not member.isfile() or ".." in member.name.split("/")]
@@ -55,7 +55,7 @@ def check_files(archive: Path) -> None:
 
 
 def check_workspace(archive: Path) -> None:
-    """Cargo reads all manifests, and the lock file fits them."""
+    """Checks that Cargo reads all manifests, and that the lock file fits them."""
     with tempfile.TemporaryDirectory(prefix="odonata-sdist-") as folder, tarfile.open(archive) as packed:
         # Python 3.11.4 and later; `check_files` has refused what the filter would.
         packed.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))

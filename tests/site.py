@@ -1,8 +1,8 @@
-"""Holds the built site to what it is to be: `python tests/site.py site`.
+"""Checks the built site: `python tests/site.py site`.
 
-Every page can be reached from the navigation, and nothing that a page needs is fetched from another computer:
-the folder can be read without a network. Where there are Chromium and Playwright, all pages are opened in it,
-as wide as a phone, and something is searched. Exit code: 0, or 1 with what is wrong.
+Every page can be reached from the navigation, and no page needs another computer: the folder can be read
+offline. If Chromium and Playwright are installed, all pages are opened at the width of a phone, and a search
+is made. Exit code: 0, or 1 with the errors.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LARGEST = 30_000_000
 
 
 class Page(HTMLParser):
-    """What a page fetches, and where its navigation leads."""
+    """The resources of a page, and the targets of its navigation."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Page(HTMLParser):
 
 
 def check_browser(site: Path, pages: list[str]) -> str:
-    """Pages open without an error and without a network, and none is wider than a phone."""
+    """Checks that pages open without an error and offline, and that none is wider than a phone."""
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     try:
         from playwright.sync_api import sync_playwright

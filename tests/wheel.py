@@ -1,9 +1,9 @@
-"""Holds a wheel to what it is to be: `python tests/wheel.py dist/odonata-*.whl manylinux_2_28`
-(or linux: one for the machine that it was built on).
+"""Checks a wheel: `python tests/wheel.py dist/odonata-*.whl manylinux_2_28` (or linux: one for the machine
+that built it).
 
-One file for every Python from 3.11 on, for the platform that its name says and no newer one, stripped. It
+It is one file for every Python from 3.11 on, for the platform in its name and no newer one, and stripped. It
 installs into an empty virtual environment and runs the demo with the recorded result, unless it is for other
-processors. Exit code: 0, or 1 with what is wrong.
+processors. Exit code: 0, or 1 with the errors.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DEMO = "example/interference"
 
 
 def glibc(tag: str) -> tuple[int, int]:
-    """The version of glibc that a platform tag promises to do with.
+    """The version of glibc that a platform tag requires.
 
     >>> glibc("manylinux_2_28_x86_64")
     (2, 28)
@@ -39,7 +39,7 @@ def glibc(tag: str) -> tuple[int, int]:
 
 
 def check_platform(wheel: Path, wanted: str) -> None:
-    """The name promises what was asked for, and auditwheel finds that it keeps it."""
+    """Checks that the name has the requested platform, and that auditwheel confirms it."""
     tag = re.fullmatch(r"odonata-[\w.]+-cp311-abi3-([\w.]+)\.whl", wheel.name)
     if tag is None or wanted not in tag[1]:
         sys.exit(f"{wheel.name}: expected odonata-VERSION-cp311-abi3-{wanted}_MACHINE.whl")
@@ -55,7 +55,7 @@ def check_platform(wheel: Path, wanted: str) -> None:
 
 
 def check_stripped(wheel: Path) -> None:
-    """No symbols but those that Python asks for, nothing for debuggers."""
+    """Checks that it has only the symbols that Python needs, and none for debuggers."""
     with zipfile.ZipFile(wheel) as archive:
         [name] = [name for name in archive.namelist() if name.endswith(".so")]
         library = archive.read(name)
@@ -68,7 +68,7 @@ def check_stripped(wheel: Path) -> None:
 
 
 def check_demo(wheel: Path) -> None:
-    """It installs into an empty environment, and the demo gives there what it gives here."""
+    """Checks that it installs into an empty environment, and that the demo has the same result there."""
     recorded = json.loads((ROOT / "tests/digests/expected.json").read_text())[DEMO]["digest"]
     with tempfile.TemporaryDirectory(prefix="odonata-wheel-") as folder:
         place = Path(folder)

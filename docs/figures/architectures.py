@@ -20,7 +20,7 @@ NAMES = ("node-local", "compute-side", "storage-side")
 
 
 def measured(results: Any, alone: Any) -> dict[str, float]:
-    """What a run says of I/O, network, neighbours and drain; `alone`: the halo job without the others."""
+    """Measurements of I/O, network, halo job and drain; `alone`: the halo job without the others."""
     jobs = {row["job"]: row for row in results.table("jobs").to_pylist()}
     tiers = results.table("tiers").to_pylist()
     links = [row for row in results.table("links").to_pylist() if row["class"] in ("local", "global")]
@@ -57,7 +57,7 @@ def main() -> None:
     draw(found)
 
 
-#: A second checkpoint 20 ms after the first, whose data are on their way by then.
+#: A second checkpoint 20 ms after the first, whose data is then in flight.
 BURST = {
     "jobs.0.workload.checkpoint.iterations": 2,
     "jobs.0.workload.checkpoint.interval": "20 ms",
@@ -67,7 +67,7 @@ BURST = {
 
 
 def burst() -> None:
-    """A checkpoint while the one before drains: who waits where, and the series."""
+    """A checkpoint while the previous one drains: the waits, and the series."""
     results = odonata.run(SCENARIO, overrides=BURST)
     calls = [row for row in results.table("io").to_pylist() if row["job"] == "checkpoint"]
     calls.sort(key=lambda row: row["start_s"])
@@ -102,7 +102,7 @@ def burst() -> None:
 
 
 def draw(found: dict[str, dict[str, float]]) -> None:
-    """Four bars per architecture, each of its own scale."""
+    """Four bars per architecture, each with its own scale."""
     import matplotlib
 
     matplotlib.use("svg")

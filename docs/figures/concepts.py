@@ -45,14 +45,14 @@ class Drawing:
         self.elements: list[str] = []
 
     def text(self, x: float, y: float, words: str, *styles: str) -> None:
-        """Words whose baseline starts at (x, y), or is centered there or ends there by its style."""
+        """Text whose baseline starts at (x, y), or is centered there or ends there, by its style."""
         style = f' class="{" ".join(styles)}"' if styles else ""
         self.elements.append(f'<text x="{x:g}" y="{y:g}"{style}>{escape(words)}</text>')
 
     def box(
         self, x: float, y: float, width: float, height: float, style: str = "box", words: str = ""
     ) -> None:
-        """A rectangle, with words in its middle."""
+        """A rectangle with text in its middle."""
         self.elements.append(
             f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="3" class="{style}"/>'
         )
@@ -67,7 +67,7 @@ class Drawing:
         self.elements.append(f'<path d="{path}" class="{style}"{tip}/>')
 
     def dot(self, x: float, y: float, style: str = "dot") -> None:
-        """An event; one that was rolled back is crossed."""
+        """An event; a rolled back one is crossed out."""
         radius = 3 if style == "later" else 5
         cross = style == "crossed"
         kind = "hollow" if cross else style
@@ -251,7 +251,7 @@ def lost_time() -> str:
 
 
 def tiers() -> str:
-    """A write on its way down the tiers."""
+    """A write on its path down the tiers."""
     draw = Drawing(760, 236, "A write through tiers of storage")
     names = ("compute nodes", "burst buffers", "I/O nodes", "object servers")
     below = ("ranks of jobs", "storage.nodes", "storage.tiers", "storage.file_system")

@@ -1,7 +1,7 @@
 """Makes the pictures of docs/gallery.md: `make gallery`.
 
-The page's own commands run in a scratch folder; what they draw is kept if the page shows it. Reports are
-opened in Chromium (tests/browser/setup.sh installs it).
+The page's own commands run in a temporary folder; pictures that the page shows are kept. Reports are opened
+in Chromium (tests/browser/setup.sh installs it).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ REPORT = {
     "report-latency.png": ("light", "Latency", (1200, 620)),
 }
 
-#: A larger picture is one too many for a repository.
+#: Largest picture for the repository, in bytes.
 LARGEST = 200_000
 
 
@@ -50,7 +50,7 @@ def photograph(page: Path, folder: Path) -> None:
 
 
 def smaller(picture: Path) -> None:
-    """Fewer colors where there is Pillow, which comes with matplotlib."""
+    """Reduces the colors if Pillow is installed, which comes with matplotlib."""
     from PIL import Image
 
     with Image.open(picture) as image:
@@ -58,7 +58,7 @@ def smaller(picture: Path) -> None:
 
 
 def main() -> None:
-    """Runs the page, and keeps the pictures that it shows."""
+    """Runs the page, and keeps its pictures."""
     text = (ROOT / "docs/gallery.md").read_text(encoding="utf-8")
     wanted = re.findall(r"\(figures/([\w-]+\.png)\)", text)
     with tempfile.TemporaryDirectory(prefix="odonata-gallery-") as name:

@@ -1,8 +1,8 @@
-"""Hooks of MkDocs: pages that lie outside of `docs/`, and links to whatever is no page.
+"""Hooks of MkDocs: pages outside of `docs/`, and links to other files.
 
-The site has the same pages as the repository and the same links between them: a link is written as it works
-in the repository, `../ARCHITECTURE.md`, and is turned here into one between pages of the site. What a link
-names that is no page of the site, a file of source code, stays as its text.
+The site has the same pages as the repository and the same links between them. A link is written as it works
+in the repository, `../ARCHITECTURE.md`, and becomes a link between pages of the site here. A link to a file
+that is no page, such as source code, becomes plain text.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-# Material says at every build that MkDocs 2 will not be able to run it; pyproject.toml has MkDocs below 2.
+# Material warns at every build that MkDocs 2 will not be able to run it; pyproject.toml has MkDocs below 2.
 os.environ.setdefault("NO_MKDOCS_2_WARNING", "1")
 
 ROOT = Path(__file__).parents[2]
 
-#: Pages of the repository outside of `docs/`, by where they stand on the site.
+#: Pages of the repository outside of `docs/`, by their place on the site.
 ELSEWHERE = {
     "project/architecture.md": "ARCHITECTURE.md",
     "project/contributing.md": "CONTRIBUTING.md",
@@ -44,7 +44,7 @@ ELSEWHERE = {
 #: Place on the site of every page of the repository.
 PLACES = {source: place for place, source in ELSEWHERE.items()} | {"README.md": "index.md"}
 
-#: A link or a picture, not inside of code.
+#: A link or a picture outside of code.
 LINK = re.compile(
     r"(?P<code>^```.*?^```|`[^`\n]+`(?!\]))|(?P<text>!?\[[^\]]*\])\((?P<to>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)",
     re.MULTILINE | re.DOTALL,
@@ -53,7 +53,7 @@ LINK = re.compile(
 
 @cache
 def title(page: str) -> str:
-    """The title of a page of the repository, which says more than the name of its file."""
+    """The title of a page of the repository, which is better than its file name."""
     lines = (ROOT / page).read_text(encoding="utf-8").splitlines()
     return next((line[2:] for line in lines if line.startswith("# ")), page)
 
@@ -80,8 +80,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
             to = posixpath.relpath(on_site, posixpath.dirname(place) or ".")
             text = f"[{title(target)}]" if found["text"].endswith(".md]") else found["text"]
             return f"{text}({to}{found['anchor'] or ''})"
-        # A file or a folder that is no page. Of pages in docs/,
-        # what does not exist is left to MkDocs to complain of.
+        # A file or a folder that is no page. MkDocs reports missing pages in docs/.
         known = place in ELSEWHERE or (ROOT / target).exists()
         return found["text"][1:-1] if known and not found["text"].startswith("!") else found[0]
 

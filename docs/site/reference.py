@@ -1,7 +1,7 @@
-"""Writes the reference pages of commands and of Python from help texts and docstrings: `make docs`.
+"""Generates the reference pages of commands and of Python from help texts and docstrings: `make docs`.
 
-`docs/commands.md` comes from the commands themselves, `docs/api.md` and `docs/operations.md` from the
-docstrings of the package. A test compares the pages with what this module makes.
+`docs/commands.md` comes from the commands, `docs/api.md` and `docs/operations.md` from the docstrings of the
+package. A test compares the pages with the output of this module.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from odonata.cli import app
 
 DOCS = Path(__file__).parents[1]
 
-#: Sections of a docstring that list names: `Args:` and the like.
+#: Sections of a docstring that list names, such as `Args:`.
 SECTION = re.compile(r"^(Args|Attributes|Raises|Returns|Yields):$")
 
 #: Longest signature on one line.
@@ -50,7 +50,7 @@ docstrings (`python -m pydoc odonata.operations`).
 
 
 def cell(text: str) -> str:
-    """`text` for a cell of a table."""
+    """`text` for a table cell."""
     return " ".join(text.split()).replace("|", "\\|")
 
 
@@ -75,7 +75,7 @@ def commands_page() -> str:
 
 
 def walk(path: str, command: Any) -> Iterator[tuple[str, Any]]:
-    """A command and all below it, with the words that call each."""
+    """A command and its subcommands, with the words that call each."""
     if not command.hidden:
         yield path, command
         for name, below in getattr(command, "commands", {}).items():
@@ -109,12 +109,12 @@ def operations_page() -> str:
 
 
 def public(module: ModuleType) -> list[str]:
-    """The functions and classes that a module names as its own, in their order in `__all__`."""
+    """The public functions and classes of a module, in the order of its `__all__`."""
     return [name for name in module.__all__ if callable(getattr(module, name))]
 
 
 def members(module: ModuleType) -> list[tuple[str, Any]]:
-    """The functions that are written in a module and have a public name, in their order."""
+    """The public functions of a module, in their order."""
     return [
         (name, found)
         for name, found in vars(module).items()
@@ -142,7 +142,7 @@ def entry(name: str, found: Any, heading: str = "##") -> str:
 
 
 def signature(name: str, found: Any) -> str:
-    """The signature as a block of code; nothing for what has none to call."""
+    """The signature as a block of code; empty if it cannot be called."""
     if inspect.isclass(found) and issubclass(found, BaseException):
         return ""
     call = inspect.signature(found)
@@ -161,7 +161,7 @@ def signature(name: str, found: Any) -> str:
 
 
 def parameter(argument: inspect.Parameter) -> str:
-    """A parameter as it is written: annotations are texts, which `str(argument)` would quote."""
+    """A parameter as written: annotations are strings, which `str(argument)` would quote."""
     text = {argument.VAR_POSITIONAL: "*", argument.VAR_KEYWORD: "**"}.get(argument.kind, "") + argument.name
     annotated = argument.annotation is not argument.empty
     if annotated:
@@ -193,7 +193,7 @@ def described(text: str) -> str:
             line = f"- `{item[1]}`: {item[2]}"
         elif section and line.startswith("    "):
             line = f"  {line.strip()}" if line.startswith("     ") else line.strip()
-        # What an example tells doctest concerns no reader.
+        # Directives to doctest are not for readers.
         lines.append(line.partition("  # doctest:")[0])
     return "\n".join(lines).rstrip("\n") + "\n"
 

@@ -8,17 +8,16 @@
 1.43
 
 - `run` simulates a scenario: a file, a dictionary, or a `Scenario` with completion and checks.
-- `check` says what can be known before, `describe` what a machine is, `presets` which there are to start
-  from.
+- `check` checks a scenario without running it, `describe` describes a machine, `presets` lists the presets.
 - `fidelity` runs a scenario in packets, as flows and by the analytic model, and compares.
-- `extrapolate` runs few iterations of a scenario's jobs, and says what all would take.
+- `extrapolate` runs few iterations of a scenario's jobs, and estimates the time of all.
 - `sweep` runs a scenario at many points of its keys, `load_sweep` measures a latency-load curve.
-- `load` opens the folder that `odonata run` wrote, `compare` says what differs between two, `html_report`
-  shows them.
-- `plot` has figures by matplotlib.
+- `load` opens the folder that `odonata run` wrote, `compare` lists the differences between two, `html_report`
+  shows them as a page.
+- `plot` draws figures by matplotlib.
 
-docs/python.md is a short guide. All times are simulated seconds, all sizes bytes; the unit is in the name
-of every column.
+docs/python.md is a short guide. All times are simulated seconds, all sizes bytes; the name of every column
+has its unit.
 """
 
 from __future__ import annotations
@@ -94,7 +93,7 @@ __all__ = [
     "workload_format",
 ]
 
-#: Where each name is from. They are imported when they are asked for: the command has something to do before.
+#: The module of each name. Modules are imported on demand: the command sets up Ctrl-C before heavy imports.
 _MODULES = {
     "InputError": "errors",
     "LoadSweep": "load_curves.load_sweep",

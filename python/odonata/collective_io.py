@@ -1,12 +1,12 @@
 """Collective reads and writes of rank programs, in two phases as MPI-IO does them.
 
-Few ranks, the *aggregators*, access the file, each a contiguous *file domain* of it, a buffer at a time;
-data go to and from the other ranks as messages (Thakur, Gropp, Lusk, "Data sieving and collective I/O in
-ROMIO", Frontiers 1999). With A aggregators and E bytes from the first to the last that is accessed, a
-domain has D = ceil(E / A) bytes and takes ceil(D / buffer) rounds. Before the first round all ranks tell
-each other where they access the file: an all-gather of 16 B each.
+Few ranks, the *aggregators*, access the file. Each has a contiguous *file domain* and accesses it one buffer
+at a time. Data travels between aggregators and the other ranks as messages (Thakur, Gropp, Lusk, "Data
+sieving and collective I/O in ROMIO", Frontiers 1999). With A aggregators and E bytes from the first to the
+last accessed byte, a domain has D = ceil(E / A) bytes and takes ceil(D / buffer) rounds. Before the first
+round, an all-gather of 16 B per rank exchanges the offsets and lengths of all accesses.
 
-A rank program hands the operations on:
+A rank program yields the operations:
 
 >>> def checkpoint(rank, ranks, size=1 << 20):
 ...     yield from write_file_all(rank, ranks, 7, lambda other: (other * size, size), aggregators=2)
@@ -25,10 +25,10 @@ from odonata.programs.rank_programs import Operation
 
 __all__ = ["read_file_all", "write_file_all"]
 
-#: What a rank accesses: offset and length in bytes.
+#: The access of a rank: offset and length in bytes.
 Piece = tuple[int, int]
 
-#: What a rank tells the others: an offset and a length of 8 B each.
+#: Bytes that each rank announces: an offset and a length of 8 B each.
 _OFFSETS_BYTES = 16
 
 
@@ -42,16 +42,16 @@ def write_file_all(
     buffer: int = 16 << 20,
     first_request: int = 0,
 ) -> Iterator[Operation]:
-    """The operations of `rank` in a collective write (`MPI_File_write_at_all`); every rank has to take part.
+    """The operations of `rank` in a collective write (`MPI_File_write_at_all`); every rank must take part.
 
     Args:
-        piece: Offset and length in bytes of what each rank writes, which may be nothing.
-        aggregators: How many ranks write, spread evenly over all.
-        buffer: What an aggregator collects and writes at once, in bytes.
-        first_request: The lowest of `ranks + aggregators` numbers of requests that are used.
+        piece: Offset and length in bytes of each rank's data; the length may be 0.
+        aggregators: Number of ranks that write, spread evenly over all.
+        buffer: Bytes that an aggregator collects and writes at once.
+        first_request: The lowest of the `ranks + aggregators` request numbers in use.
 
     Raises:
-        ValueError: There are no aggregators or more than ranks, or the buffer is empty.
+        ValueError: The number of aggregators is 0 or above the number of ranks, or the buffer is empty.
     """
     plan = _Plan(ranks, piece, aggregators, buffer)
     own = plan.number(rank)
@@ -84,7 +84,7 @@ def read_file_all(
 ) -> Iterator[Operation]:
     """The operations of `rank` in a collective read (`MPI_File_read_at_all`).
 
-    Arguments as of `write_file_all`.
+    Arguments as for `write_file_all`.
     """
     plan = _Plan(ranks, piece, aggregators, buffer)
     own = plan.number(rank)
@@ -105,7 +105,7 @@ def read_file_all(
 
 
 class _Plan:
-    """Which aggregator has which window of the file in which round."""
+    """The window of each aggregator in each round."""
 
     def __init__(self, ranks: int, piece: Callable[[int], Piece], aggregators: int, buffer: int) -> None:
         if not 1 <= aggregators <= ranks:
@@ -127,12 +127,12 @@ class _Plan:
         return number * self.ranks // self.aggregators
 
     def number(self, rank: int) -> int | None:
-        """The number of `rank` among the aggregators, if it is one."""
+        """The aggregator number of `rank`; None if it is no aggregator."""
         number = -(-rank * self.aggregators // self.ranks)
         return number if number < self.aggregators and self.rank(number) == rank else None
 
     def window(self, number: int, turn: int) -> range:
-        """What aggregator `number` has in its buffer in round `turn`, of the file."""
+        """The range of the file in the buffer of aggregator `number` in round `turn`."""
         first = min(self.start + number * self.domain, self.stop)
         stop = min(first + self.domain, self.stop)
         low = min(first + turn * self.buffer, stop)
@@ -144,7 +144,7 @@ class _Plan:
         return max(0, min(piece.stop, window.stop) - max(piece.start, window.start))
 
     def shares(self, window: range) -> Iterator[tuple[int, int]]:
-        """The ranks that have some of `window`, and how much."""
+        """The ranks with data in `window`, and the bytes of each."""
         for rank in range(self.ranks):
             size = self.share(rank, window)
             if size:

@@ -1,11 +1,11 @@
-"""Errors that a user can mend, and how they are shown.
+"""Errors that a user can correct, and their renderings.
 
-An `InputError` names the place (file, line, key), what was found, what was expected and what to
-do. It is raised before anything is created. Its texts name options as `Words`, which have two renderings: as
-arguments of Python (`str(error)`, `force=True`) and as options of the command (`in_terminal`,
-`--force`).
+An `InputError` names the place (file, line, key), the value found, the expectation and the remedy. It is
+raised before anything is created. Its texts name options as `Words`, which have two renderings: arguments of
+Python (`str(error)`, `force=True`) and options of the command (`in_terminal`, `--force`).
 
-A `RunFailed` holds the results of a run that did not complete. A `RunSuspended` says that it can be resumed.
+A `RunFailed` holds the results of a run that did not complete. A `RunSuspended` states that the run can be
+resumed.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from odonata import _core
 if TYPE_CHECKING:
     from odonata.results.results import Results
 
-#: Exit codes of the command: see `cli`.
+#: Exit codes of the command (see `cli`).
 COMPLETED, HOST_FAILED, INPUT_WRONG, RUN_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
-#: That of `odonata trace lint` for a trace that can be read and is wrong.
+#: Exit code of `odonata trace lint` for a readable trace with errors.
 TRACE_WRONG = 1
-#: That of `odonata workload format --check` for a program in another layout.
+#: Exit code of `odonata workload format --check` for a program in another layout.
 FORMAT_DIFFERS = 1
 
 _PARTS = ("message", "file", "line", "column", "key", "value", "expected", "hint")
@@ -41,17 +41,17 @@ class Option:
 
     #: The argument, as `queue_depth`.
     name: str
-    #: Its value; True and False: a switch; None: only the name.
+    #: Its value; True or False: a switch; None: only the name.
     value: object = None
-    #: The name in the command, if that is not `--queue-depth`.
+    #: The name in the command, if it is not derived from `name`, as `--queue-depth` from `queue_depth`.
     flag: str | None = None
 
     def python(self) -> str:
-        """As an argument."""
+        """The option as a Python argument."""
         return self.name if self.value is None else f"{self.name}={self.value}"
 
     def terminal(self) -> str:
-        """As an option."""
+        """The option on a command line."""
         flag = self.name.replace("_", "-")
         if self.value is False:
             return self.flag or f"--no-{flag}"
@@ -65,13 +65,13 @@ class Call:
 
     #: The command, as `trace lint`.
     name: str
-    #: Its options.
+    #: The options of the command.
     options: tuple[Option, ...] = ()
-    #: First argument: a name or file; `...`: left open.
+    #: First argument: a name or file; `...` leaves it open.
     first: str | None = None
 
     def python(self) -> str:
-        """As a call, or the function's name if nothing is given."""
+        """The command as a Python call, or the function's name if there are no arguments."""
         function = f"odonata.{self.name.replace(' ', '_').replace('-', '_')}"
         given = [] if self.first is None else [self.first if self.first == "..." else f'"{self.first}"']
         given += [
@@ -81,40 +81,40 @@ class Call:
         return f"{function}({', '.join(given)})" if given else function
 
     def terminal(self) -> str:
-        """As a command line."""
+        """The command as a command line."""
         first = [] if self.first in (None, "...") else [str(self.first)]
         return " ".join(["odonata", self.name, *first, *(one.terminal() for one in self.options)])
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting KEY=VALUE that replaces one of the scenario."""
+    """A setting KEY=VALUE that overrides one of the scenario."""
 
     text: str
 
     def python(self) -> str:
-        """As an entry of the argument `overrides`."""
+        """The setting as an entry of the argument `overrides`."""
         key, _, value = self.text.partition("=")
         return f'overrides={{"{key}": {value}}}'
 
     def terminal(self) -> str:
-        """As an option."""
+        """The setting as an option."""
         return f"--set {self.text}"
 
 
 @dataclass(frozen=True)
 class Said:
-    """A text whose two renderings follow no rule."""
+    """A text with two independent renderings."""
 
     in_python: str
     in_terminal: str
 
     def python(self) -> str:
-        """To a caller of the package."""
+        """The text for Python."""
         return self.in_python
 
     def terminal(self) -> str:
-        """To the user of the command."""
+        """The text for the command line."""
         return self.in_terminal
 
 
@@ -123,7 +123,8 @@ Part = str | Option | Call | Setting | Said
 
 
 class Words(str):
-    """A text that names options and commands: as itself in Python's words, as `terminal` in the command's.
+    """A text that names options and commands: the string itself is in Python's words, `terminal` in the
+    command's.
 
     >>> hint = "replace it with " + given("force") + ", or ask " + call("trace lint")
     >>> print(hint)
@@ -135,7 +136,7 @@ class Words(str):
     parts: tuple[Part, ...]
 
     def __new__(cls, *parts: Part) -> Words:
-        """Puts the parts together."""
+        """Joins the parts."""
         made = super().__new__(
             cls, "".join(part if isinstance(part, str) else part.python() for part in parts)
         )
@@ -164,7 +165,7 @@ def terminal(text: str) -> str:
 
 
 def option(name: str, flag: str | None = None) -> Words:
-    """The name of an option: `--queue-depth`, or an argument of the command where `flag` says so.
+    """The name of an option: an argument in Python; `--queue-depth` or `flag` in the command.
 
     >>> option("queue_depth"), terminal(option("queue_depth")), terminal(option("scenario", "SCENARIO"))
     ('queue_depth', '--queue-depth', 'SCENARIO')
@@ -173,7 +174,7 @@ def option(name: str, flag: str | None = None) -> Words:
 
 
 def given(name: str, value: object = True, flag: str | None = None) -> Words:
-    """An option with what it is given.
+    """An option with its value.
 
     >>> given("method", "steady"), terminal(given("method", "steady")), terminal(given("storage", False))
     ('method=steady', '--method steady', '--no-storage')
@@ -182,7 +183,7 @@ def given(name: str, value: object = True, flag: str | None = None) -> Words:
 
 
 def call(name: str, first: str | None = None, **options: object) -> Words:
-    """A command, or what is called instead of it.
+    """A command line, or the equivalent Python call.
 
     >>> call("init", preset="theta"), terminal(call("init", preset="theta"))
     ('odonata.init(preset="theta")', 'odonata init --preset theta')
@@ -199,7 +200,7 @@ def setting(text: str) -> Words:
     return Words(Setting(text))
 
 
-#: Options and commands that texts of the core name: it does not know whether Python or the command asks.
+#: Options and commands in texts of the core, which does not know whether Python or the command calls it.
 _OF_THE_CORE: dict[str, Words] = {
     "odonata trace convert --repeat": Words(
         Said("odonata.trace_convert(..., repeat=2)", "odonata trace convert --repeat")
@@ -228,7 +229,7 @@ def _option_of_the_core(place: str | None) -> str | None:
 
 def _of_the_core(text: str) -> str:
     """Returns a text of the core with its options as data."""
-    # Of two names that begin alike the longer one comes first.
+    # Of two names with the same beginning, the longer one comes first.
     for name, words in _OF_THE_CORE.items():
         before, found, after = text.partition(name)
         if found:
@@ -269,13 +270,13 @@ class InputError(ValueError):
         self.value = value
         self.expected = expected
         self.hint = hint
-        #: Whether the place of it is an option: to the user of the command that is where else a file is.
+        #: Whether the place is an option; the command prints it where it prints a file otherwise.
         self._is_option = isinstance(file, Words) and not key and isinstance(file.parts[0], Option)
         if self._is_option:
             self.key, self.file = file, None
 
     def as_dict(self) -> dict[str, Any]:
-        """All parts, for machines."""
+        """All fields, for JSON."""
         return {name: getattr(self, name) for name in _PARTS}
 
     def __str__(self) -> str:
@@ -290,7 +291,7 @@ class InputError(ValueError):
         return "\n".join(lines)
 
     def _source(self) -> list[str]:
-        """The line of the file that is meant, with a mark under the column."""
+        """The source line of the error, with a mark under the column."""
         if self.file is None or self.line is None:
             return []
         try:
@@ -315,7 +316,7 @@ def in_terminal(error: InputError) -> InputError:
 
 
 class NoResult(InputError, FileNotFoundError):
-    """A folder that is no result of odonata: it has no run.json.
+    """The folder is no result of odonata: it has no run.json.
 
     >>> str(NoResult("not a result of odonata", file="thesis")).splitlines()
     ['not a result of odonata', '  --> thesis']
@@ -323,7 +324,7 @@ class NoResult(InputError, FileNotFoundError):
 
 
 class RunFailed(RuntimeError):
-    """A run or a baseline failed or was interrupted; `results` holds what was measured until then.
+    """A run or a baseline failed or was interrupted; `results` holds the measurements up to then.
 
     >>> from odonata import Results
     >>> str(RunFailed(Results({"outcome": "stalled", "detail": "rank 3 waits"})))
@@ -338,7 +339,7 @@ class RunFailed(RuntimeError):
 
 
 class RunSuspended(RuntimeError):
-    """The run was told to make room (SIGTERM), and saved; `resume` goes on with it.
+    """The run was stopped by SIGTERM, and saved; `resume` continues it.
 
     >>> str(RunSuspended())
     'the run was saved, and stopped by SIGTERM'
@@ -350,7 +351,7 @@ class RunSuspended(RuntimeError):
 
 @contextmanager
 def input_errors() -> Iterator[None]:
-    """Turns the core's input errors, and text that cannot be handed to it, into `InputError`."""
+    """Turns the core's input errors, and text that the core cannot accept, into `InputError`."""
     try:
         yield
     except _core.InputError as error:
@@ -369,8 +370,8 @@ def input_errors() -> Iterator[None]:
         raise _no_text(error.object) from None
 
 
-#: What the system says where a name or a right is wrong. All else (a full disk, a broken one) is nobody's
-#: mistake.
+#: Errors of the system for a wrong name or missing right. All others (such as a full disk) are not mistakes
+#: of the user.
 _MISTAKES = frozenset(
     {
         errno.EACCES,
@@ -389,7 +390,7 @@ _MISTAKES = frozenset(
 
 
 def is_mistake(error: OSError) -> bool:
-    """Whether whoever named the file can mend this: exit code 2 then, else 1.
+    """Whether the user can correct this by another file name: exit code 2 then, else 1.
 
     >>> is_mistake(OSError(errno.ENAMETOOLONG, "too long")), is_mistake(OSError(errno.ENOSPC, "disk full"))
     (True, False)
@@ -398,7 +399,8 @@ def is_mistake(error: OSError) -> bool:
 
 
 def check_text(text: str | os.PathLike[str], key: str) -> None:
-    r"""Refuses, with an `InputError`, a name that is not UTF-8 text: neither results nor JSON could hold it.
+    r"""Refuses a name that is not UTF-8 text, which neither results nor JSON could hold, with an
+    `InputError`.
 
     >>> check_text(os.fsdecode(b"caf\xe9"), option("out"))
     Traceback (most recent call last):

@@ -26,8 +26,8 @@ It runs as a job (`python = ring`, see docs/programs.md), or is written to files
 [('compute', None), ('recv', 2), ('send', 4)]
 >>> folder.cleanup()
 
-Sizes are in bytes and times in seconds. Peers and roots are ranks of the communicator `comm`, 0 being all
-ranks of the job.
+Sizes are in bytes and times in seconds. Peers and roots are ranks of the communicator `comm`; communicator 0
+holds all ranks of the job.
 """
 
 from __future__ import annotations
@@ -114,18 +114,18 @@ __all__ = [
     "write_file",
 ]
 
-#: The source of a receive: anybody. The tag of one: any.
+#: Any source, or any tag, of a receive.
 ANY = -1
 #: The peer of a message that is not sent (`MPI_PROC_NULL`).
 NOBODY = -2
-#: The request of an operation that nobody waits for.
+#: The request of an operation that the program does not wait for.
 DETACHED = -1
 
 PS = 1e12
 
 
 def compute(seconds: float) -> Operation:
-    """Computation of so many seconds."""
+    """Computes for this many seconds."""
     return Operation("compute", {"duration_ps": round(seconds * PS)})
 
 
@@ -144,12 +144,12 @@ def ssend(to: int, bytes: int, tag: int = 0, comm: int = 0) -> Operation:
 
 
 def recv(source: int, bytes: int, tag: int = 0, comm: int = 0) -> Operation:
-    """`MPI_Recv` with a buffer of so many bytes; `source` and `tag` may be `ANY`."""
+    """`MPI_Recv` with a buffer of this many bytes; `source` and `tag` may be `ANY`."""
     return _message("recv", source, bytes, tag, comm)
 
 
 def isend(to: int, bytes: int, request: int, tag: int = 0, comm: int = 0) -> Operation:
-    """`MPI_Isend`: to be waited for by its request, a number of the rank's choice."""
+    """`MPI_Isend`; wait for it by its request, a number that the program chooses."""
     return _message("isend", to, bytes, tag, comm, request=request)
 
 
@@ -172,7 +172,7 @@ def sendrecv(
     recv_tag: int | None = None,
     comm: int = 0,
 ) -> Operation:
-    """`MPI_Sendrecv`; what is received is as what is sent, unless it is said otherwise."""
+    """`MPI_Sendrecv`; size and tag of the receive default to those of the send."""
     receive = {
         "recv_peer": source,
         "recv_bytes": bytes if recv_bytes is None else recv_bytes,
@@ -217,7 +217,7 @@ def wait(request: int) -> Operation:
 
 
 def test(request: int) -> Operation:
-    """`MPI_Test`: takes the request if it is complete; a program does not learn whether it was."""
+    """`MPI_Test`: completes the request if possible; the program does not learn the result."""
     return Operation("test", {"request": request})
 
 
@@ -226,7 +226,7 @@ def _requests(kind: str, first: int, count: int) -> Operation:
 
 
 def start_all(first: int, count: int) -> Operation:
-    """`MPI_Startall` on the requests `first` to `first + count - 1`, as all that follow."""
+    """`MPI_Startall` on the requests `first` to `first + count - 1`."""
     return _requests("start_all", first, count)
 
 
@@ -252,7 +252,7 @@ def _collective(kind: str, request: int | None, comm: int, /, **numbers: int) ->
 
 
 def barrier(comm: int = 0, request: int | None = None) -> Operation:
-    """`MPI_Barrier`; with a request, `MPI_Ibarrier`, and so on for all collectives."""
+    """`MPI_Barrier`; with a request, `MPI_Ibarrier`, and likewise for all collectives."""
     return _collective("barrier", request, comm)
 
 
@@ -262,12 +262,12 @@ def broadcast(root: int, bytes: int, comm: int = 0, request: int | None = None) 
 
 
 def _elements(bytes: int, count: int | None) -> int:
-    # One element of what a double has, unless it is said otherwise.
+    # By default, elements of 8 bytes, at least one.
     return max(1, bytes // 8) if count is None else count
 
 
 def allreduce(bytes: int, count: int | None = None, comm: int = 0, request: int | None = None) -> Operation:
-    """`MPI_Allreduce` of a vector of so many bytes, which has `count` elements (default: of 8 bytes)."""
+    """`MPI_Allreduce` of a vector of this many bytes with `count` elements (default: of 8 bytes)."""
     return _collective("allreduce", request, comm, bytes=bytes, count=_elements(bytes, count))
 
 
@@ -296,54 +296,54 @@ def exscan(bytes: int, count: int | None = None, comm: int = 0, request: int | N
 
 
 def gather(root: int, bytes: int, comm: int = 0, request: int | None = None) -> Operation:
-    """`MPI_Gather` of so many bytes from each rank."""
+    """`MPI_Gather` of this many bytes from each rank."""
     return _collective("gather", request, comm, root=root, bytes=bytes)
 
 
 def scatter(root: int, bytes: int, comm: int = 0, request: int | None = None) -> Operation:
-    """`MPI_Scatter` of so many bytes to each rank."""
+    """`MPI_Scatter` of this many bytes to each rank."""
     return _collective("scatter", request, comm, root=root, bytes=bytes)
 
 
 def allgather(bytes: int, comm: int = 0, request: int | None = None) -> Operation:
-    """`MPI_Allgather` of so many bytes from each rank."""
+    """`MPI_Allgather` of this many bytes from each rank."""
     return _collective("allgather", request, comm, bytes=bytes)
 
 
 def alltoall(bytes: int, comm: int = 0, request: int | None = None) -> Operation:
-    """`MPI_Alltoall` of so many bytes from each rank to each."""
+    """`MPI_Alltoall` of this many bytes from each rank to each."""
     return _collective("alltoall", request, comm, bytes=bytes)
 
 
 def gatherv(root: int, sizes: Sequence[int], comm: int = 0, request: int | None = None) -> Operation:
-    """`MPI_Gatherv`: at the root the sizes of all ranks, elsewhere a list of the rank's own."""
+    """`MPI_Gatherv`: at the root the sizes of all ranks, at other ranks a list with their own size."""
     return _collective("gatherv", request, comm, root=root).with_lists(by_giver=sizes)
 
 
 def scatterv(root: int, sizes: Sequence[int], comm: int = 0, request: int | None = None) -> Operation:
-    """`MPI_Scatterv`: at the root the sizes for all ranks, elsewhere a list of the rank's own."""
+    """`MPI_Scatterv`: at the root the sizes for all ranks, at other ranks a list with their own size."""
     return _collective("scatterv", request, comm, root=root).with_lists(by_taker=sizes)
 
 
 def allgatherv(sizes: Sequence[int], comm: int = 0, request: int | None = None) -> Operation:
-    """`MPI_Allgatherv`: the sizes of all ranks."""
+    """`MPI_Allgatherv` with the sizes of all ranks."""
     return _collective("allgatherv", request, comm).with_lists(by_giver=sizes)
 
 
 def reduce_scatter(sizes: Sequence[int], comm: int = 0, request: int | None = None) -> Operation:
-    """`MPI_Reduce_scatter`: the shares of all ranks."""
+    """`MPI_Reduce_scatter` with the shares of all ranks."""
     return _collective("reduce_scatter", request, comm).with_lists(by_taker=sizes)
 
 
 def alltoallv(
     sends: Sequence[int], receives: Sequence[int], comm: int = 0, request: int | None = None
 ) -> Operation:
-    """`MPI_Alltoallv`: what the rank gives to each, and what it gets from each."""
+    """`MPI_Alltoallv`: the sizes that the rank sends to each rank, and those that it receives from each."""
     return _collective("alltoallv", request, comm).with_lists(by_giver=receives, by_taker=sends)
 
 
 def comm_dup(new: int, comm: int = 0) -> Operation:
-    """`MPI_Comm_dup`: makes communicator `new`, whose members `communicators` says."""
+    """`MPI_Comm_dup`: makes communicator `new`, whose members `communicators` lists."""
     return Operation("comm_dup", {"comm": comm, "new_comm": new})
 
 
@@ -367,11 +367,11 @@ def _metadata(kind: str, file: int, directory: int | None) -> Operation:
 
 
 def open_file(file: int, directory: int | None = None) -> Operation:
-    """Opens a file. The same number is the same file of the job's directory, whichever rank uses it.
+    """Opens a file. A number names the same file of the job's directory in all ranks.
 
-    Jobs with one directory (key `io.directory`) share their files; else each has its own. `directory` is one
-    below it, by a number of the program's choice; it matters to metadata servers (`storage.metadata`) alone.
-    Without such servers, opening takes no time; nor do creating, looking up, removing.
+    Jobs with the same `io.directory` share their files; otherwise each job has its own. `directory` is a
+    subdirectory, by a number that the program chooses. Only metadata servers (`storage.metadata`) use it.
+    Without them, opening, creating, looking up and removing take no time.
     """
     return _metadata("open", file, directory)
 
@@ -387,7 +387,7 @@ def stat_file(file: int, directory: int | None = None) -> Operation:
 
 
 def sync_file(file: int, directory: int | None = None) -> Operation:
-    """Synchronises a file (`fsync`): waits as `close_file` does, then for the metadata server."""
+    """Synchronizes a file (`fsync`): waits as `close_file` does, then for the metadata server."""
     return _metadata("sync", file, directory)
 
 
@@ -407,7 +407,7 @@ def remove_directory(file: int, directory: int | None = None) -> Operation:
 
 
 def close_file(file: int, directory: int | None = None) -> Operation:
-    """Closes a file; with write-behind, when all that the rank has written is acknowledged."""
+    """Closes a file; with write-behind, waits until all data that the rank has written is acknowledged."""
     return _metadata("close", file, directory)
 
 
@@ -419,27 +419,27 @@ def _access(kind: str, file: int, offset: int, bytes: int, request: int | None) 
 
 
 def read_file(file: int, offset: int, bytes: int, request: int | None = None) -> Operation:
-    """Reads from a file; with a request, without waiting."""
+    """Reads from a file; with a request, returns immediately."""
     return _access("read", file, offset, bytes, request)
 
 
 def write_file(file: int, offset: int, bytes: int, request: int | None = None) -> Operation:
-    """Writes to a file; with a request, without waiting."""
+    """Writes to a file; with a request, returns immediately."""
     return _access("write", file, offset, bytes, request)
 
 
 def mark(iteration: int) -> Operation:
-    """Ends iteration number `iteration`, for the table of iterations; takes no time."""
+    """Marks the end of iteration `iteration` for the table of iterations; takes no time."""
     return Operation("mark", {"iteration": iteration})
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program in files, as `read` gives it."""
+    """A program in files, as returned by `read`."""
 
     #: The folder.
     path: Path
-    #: What program.json says.
+    #: The content of program.json.
     description: dict[str, Any]
     _open: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -450,12 +450,12 @@ class Program:
 
     @property
     def operations(self) -> pa.Table:
-        """All operations, in the order of rank, then operation; all of them are in memory then."""
+        """All operations by rank, then operation; the whole table is loaded into memory."""
         return self._table("operations")
 
     @property
     def communicators(self) -> pa.Table:
-        """Who is in which communicator."""
+        """The members of each communicator."""
         return self._table("communicators")
 
     @property
@@ -464,7 +464,7 @@ class Program:
         return self._table("counts")
 
     def rank(self, rank: int) -> Iterator[dict[str, Any]]:
-        """The operations of a rank, one after the other; a part of the file is in memory at a time."""
+        """The operations of a rank, one by one; one part of the file is in memory at a time."""
         import pyarrow.parquet as pq
 
         with pq.ParquetFile(self.path / "operations.parquet") as file:
@@ -482,7 +482,7 @@ class Program:
 
 
 def read(path: str | os.PathLike[str]) -> Program:
-    """Opens a program in files; `InputError` if it is none, or anything in it is impossible."""
+    """Opens a program in files; raises `InputError` if there is none or its content is invalid."""
     folder = Path(path)
     if not (folder / PROGRAM_FILE).is_file():
         raise InputError(
@@ -503,22 +503,21 @@ def write(
     force: bool = False,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> tuple[int, int]:
-    """Writes what the generators of all ranks yield to the folder `path`; ranks and number of operations.
+    """Writes the operations of all ranks to the folder `path`; returns the numbers of ranks and operations.
 
-    It is read back before it appears, so that it is whole and possible, or not there.
+    The program is read back before it appears, so that it is complete and valid, or absent.
 
     Args:
-        path: The folder to write, `NAME.program` by custom.
+        path: The folder to write, `NAME.program` by convention.
         program: A generator function of rank and number of ranks.
         ranks: Number of ranks.
-        args: Arguments of the function beside these.
+        args: Further arguments of the function.
         description: One line for people.
-        force: Replace a program that is there.
+        force: Replace an existing program.
         progress: Called now and then with complete ranks, all ranks, and operations.
 
     Raises:
-        InputError: What a generator yields or names is impossible, or it raises an exception; or `path` is
-            there.
+        InputError: A generator yields or names an invalid value or raises an exception, or `path` exists.
         OSError: The computer fails, as with a full disk; nothing is left then.
     """
     if not 1 <= ranks <= 1 << 24:

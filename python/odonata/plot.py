@@ -6,8 +6,9 @@
 >>> figure.axes[0].get_ylabel()
 'share'
 
-Every function returns a figure, whose `axes` can be changed and which `savefig` writes. With `axes` it
-draws into those of a figure of yours. For pages with hover and filters: `Results.report`, `Sweep.report`.
+Every function returns a figure, whose `axes` you can change and which `savefig` writes. With the argument
+`axes` it draws into an existing figure. For pages with hover and filters, use `Results.report` and
+`Sweep.report`.
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ if TYPE_CHECKING:
 __all__ = ["latency_cdf", "link_map", "load_curve", "slowdown"]
 
 #: Metrics whose bars stand side by side, with their names in the legend. Tails of latencies grow tens of
-#: times as much, and are for a plot of their own.
+#: times as much, and need a plot of their own.
 METRICS = {"elapsed": "time", "mpi": "time in MPI", "io": "time in I/O"}
 
-#: What a map of links shows.
+#: Measures of a map of links.
 MEASURES = {
     "busy": "share of the time transmitting, mean of the links",
     "most": "share of the time transmitting, busiest link",
@@ -48,7 +49,7 @@ MEASURES = {
     "bytes": "bytes carried",
 }
 
-#: What a distribution of latencies is of.
+#: Latencies that have a distribution.
 LATENCIES = {
     "mpi": "latency of MPI messages",
     "io": "latency of I/O messages",
@@ -65,14 +66,14 @@ def slowdown(
     confidence: float = 0.95,
     axes: Any = None,
 ) -> Any:
-    """Bars of what sharing the machine cost each job: time together / time alone.
+    """Bars of each job's slowdown: time together / time alone.
 
     Args:
         results: A run with baselines; or several that differ in their seed only: bars are then means, with
-            confidence intervals by Student's t. Of a sweep it is `Sweep.plot`.
+            confidence intervals by Student's t. For a sweep, use `Sweep.plot`.
         metrics: Metrics of the table `slowdown` (docs/results.md), such as "elapsed". Default: those of
             `METRICS` that any job has.
-        confidence: Of the intervals.
+        confidence: Level of the intervals.
         axes: Axes to draw into.
 
     Raises:
@@ -125,19 +126,19 @@ def latency_cdf(
     tail: bool = False,
     axes: Any = None,
 ) -> Any:
-    """The distribution of latency, job by job: which share takes at most so long.
+    """The cumulative distribution of latency, job by job.
 
     Args:
         results: A run.
-        of: What is measured: "mpi" or "io" (messages, from the send call to the last byte), "mpi-packets" or
+        of: The measurement: "mpi" or "io" (messages, from the send call to the last byte), "mpi-packets" or
             "io-packets" (in the network), "calls" (reads and writes).
-        jobs: Only these.
+        jobs: Only these jobs.
         alone: Show jobs alone too, dotted, if the run had baselines.
-        tail: Show which share takes longer instead, on a logarithmic scale.
+        tail: Show the complementary distribution instead, on a logarithmic scale.
         axes: Axes to draw into.
 
     Raises:
-        InputError: Nothing of it was measured, or there is no such job.
+        InputError: The run has no such measurement, or no such job.
         MissingPackage: matplotlib is not installed.
     """
     _refuse_unknown("of", [of], list(LATENCIES))
@@ -168,7 +169,7 @@ def latency_cdf(
             ys = [1 - share for share in shares[:-1]] if tail else shares
             label = _plain(f"{job}{suffix}")
             axes.plot(xs[: len(ys)], ys, style, color=colors[number % len(colors)], label=label)
-    # Some take no time at all: ranks of one node.
+    # Messages between ranks of one node take no time.
     axes.set_xscale(
         "log" if axes.dataLim.x0 > 0 else "symlog", **({} if axes.dataLim.x0 > 0 else {"linthresh": 1e-9})
     )
@@ -183,10 +184,10 @@ def latency_cdf(
 
 
 def link_map(results: Results, measure: str = "busy", *, axes: Any = None) -> Any:
-    """How loaded the links between groups are: rows send, columns receive, the diagonal are links within a
-    group.
+    """A map of the load of links between groups: rows send, columns receive, the diagonal shows links within
+    a group.
 
-    Of a machine of one group it is a map of routers.
+    If the machine has one group, it is a map of routers.
 
     Args:
         results: A run.
@@ -219,7 +220,7 @@ def link_map(results: Results, measure: str = "busy", *, axes: Any = None) -> An
 
 
 def load_curve(sweep: LoadSweep | Mapping[str, Any]) -> Any:
-    """Latency and accepted load over offered load, by `odonata.load_sweep`.
+    """Latency and accepted load over offered load, from `odonata.load_sweep`.
 
     Raises:
         MissingPackage: matplotlib is not installed.
@@ -241,7 +242,7 @@ def _refuse_unknown(key: str, given: Sequence[str], known: Sequence[str]) -> Non
 
 
 def _plain(name: str) -> str:
-    """A name that is no formula."""
+    """A name, escaped so that matplotlib reads no formula in it."""
     return name.replace("$", r"\$")
 
 
@@ -252,7 +253,7 @@ def _title(axes: Any, results: Results, more: str = "") -> None:
 
 
 def _colors() -> list[str]:
-    """The colors that lines have by themselves."""
+    """The default colors of lines."""
     import matplotlib
 
     found: list[str] = matplotlib.rcParams["axes.prop_cycle"].by_key()["color"]

@@ -1,5 +1,4 @@
-"""What the commands for traces, devices and programs answer with `--json`, declared as types, as in
-`answers.py`."""
+"""Types of the answers of commands for traces, devices and programs with `--json`, as in `answers`."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from typing_extensions import TypedDict
 
 from odonata.base.json_types import Count, Number, declared
 
-#: Calls or operations by their names.
+#: Numbers of calls or operations, by name.
 Counts = dict[str, Count]
 
 
@@ -19,11 +18,11 @@ class TraceSends(TypedDict):
     """Point-to-point messages that a rank sends."""
 
     count: Count
-    """Messages; those of persistent requests apart, here and below."""
+    """Messages; here and below without those of persistent requests."""
     bytes: Count
     """Their bytes."""
     by_dest_comm: list[list[int]]
-    """Destination, communicator, messages, bytes; numbered as the rank does."""
+    """Destination, communicator, messages, bytes; ranks are numbered as in the communicator."""
     size_hist_bitlen: Counts
     """Messages by the bits of their size: n for 2^(n-1) up to 2^n - 1 bytes, 0 for empty ones."""
 
@@ -37,7 +36,7 @@ class TraceReceives(TypedDict):
     max_bytes: Count
     """Room in their buffers, in bytes."""
     any_source: Count
-    """Those from any source."""
+    """Receives from any source."""
 
 
 @declared
@@ -47,7 +46,7 @@ class TraceCollective(TypedDict):
     count: Count
     """Calls."""
     send_bytes: Count | None
-    """Bytes that the rank gave: of equal blocks one, of others the sum; null if there are no data."""
+    """Bytes that the rank contributed: one of equal blocks, the sum of unequal ones; null without data."""
 
 
 @declared
@@ -62,40 +61,40 @@ class TraceFileAccess(TypedDict):
 
 @declared
 class TraceRank(TypedDict):
-    """What is in the file of one rank."""
+    """The content of the file of one rank."""
 
     rank: Count
     """The rank."""
     file: str
     """Name of the file."""
     file_bytes: Count
-    """Its length."""
+    """Its size."""
     records: Count
-    """Its calls."""
+    """Number of calls."""
     op_counts: Counts
-    """The same, by name."""
+    """Calls by name."""
     footer_calls: Counts
     """Calls that the tracer counted."""
     footer_ignored: Counts
-    """Those of them that were made from within another call, and have no record."""
+    """Counted calls from within another call, which have no record."""
     first_op: str | None
     """The first call."""
     last_op: str | None
-    """The last one."""
+    """The last call."""
     wall_first_enter_ns: int | None
-    """When the first call began, by the rank's clock."""
+    """Start of the first call, by the rank's clock."""
     wall_last_return_ns: int | None
-    """When the last one returned."""
+    """Return of the last call."""
     sum_in_mpi_ns: int
     """Time in calls."""
     threads: list[Count]
-    """Threads that called."""
+    """Number of threads that called."""
     sends: TraceSends
     """Messages sent:"""
     recvs_posted: TraceReceives
     """Receives posted:"""
     persistent_starts: Counts
-    """Persistent requests that were started, and their bytes; empty if there are none."""
+    """Started persistent requests, and their bytes; empty if there are none."""
     collectives: dict[str, TraceCollective]
     """Collectives, by name."""
     mpiio: dict[str, TraceFileAccess]
@@ -103,137 +102,137 @@ class TraceRank(TypedDict):
     datatype_sizes: list[int]
     """Size of each datatype in bytes, by its number."""
     incomplete: NotRequired[str]
-    """Why the file is not whole, with --incomplete."""
+    """With --incomplete, the reason why the file is incomplete."""
 
 
 @declared
 class TraceContents(TypedDict):
-    """What is in a program folder."""
+    """The content of a program folder."""
 
     operations: Count
     """Operations of all ranks."""
     kinds: Counts
-    """The same, by kind."""
+    """Operations by kind."""
     most_operations: Count
-    """Those of the rank that has most."""
+    """Largest number of operations of a rank."""
     messages: Count
-    """Messages; those of persistent requests and collectives apart."""
+    """Messages, without those of persistent requests and collectives."""
     message_bytes: Count
     """Their bytes."""
     receives: Count
     """Receives."""
     starts: Count
-    """Persistent requests started."""
+    """Started persistent requests."""
     communicators: Count
-    """Communicators beside that of all ranks."""
+    """Communicators, without that of all ranks."""
     lists: Count
-    """Lists, as of the counts of an MPI_Alltoallv."""
+    """Lists, such as the counts of an MPI_Alltoallv."""
     read_bytes: Count
     """Bytes read from files."""
     written_bytes: Count
     """Bytes written to files."""
     longest_compute_ps: Count
-    """Time of computation of the rank that computes longest."""
+    """Longest computation time of a rank."""
 
 
 @declared
 class TraceInfo(TypedDict):
-    """What `odonata trace info` answers; every format has the first keys, and some of its own."""
+    """The answer of `odonata trace info`: keys of every format, and keys of some."""
 
     name: str
     """Name of the folder."""
     nranks: Count
-    """Its ranks."""
+    """Number of ranks."""
     total_records: Count
-    """Calls (of a program: operations) of all ranks."""
+    """Calls (for a program: operations) of all ranks."""
     total_op_counts: Counts
-    """The same, by name."""
+    """Calls of all ranks by name."""
     total_sends: Count
-    """Messages; those of persistent requests and collectives apart."""
+    """Messages, without those of persistent requests and collectives."""
     total_send_bytes: Count
     """Their bytes."""
     total_recvs_posted: Count
     """Receives."""
     total_persistent_starts: Count
-    """Persistent requests started."""
+    """Started persistent requests."""
     total_collective_calls: Counts
     """Collective calls, counted at every rank."""
     meta: NotRequired[dict[str, str]]
-    """What the .meta file says, of DUMPI."""
+    """For DUMPI: the content of the .meta file."""
     wall_span_ns: NotRequired[int]
-    """From the first call of any rank to the last return, of DUMPI."""
+    """For DUMPI: time from the first call of any rank to the last return."""
     max_rank_span_ns: NotRequired[int]
-    """The same of the rank that took longest, of DUMPI."""
+    """For DUMPI: the same time of the slowest rank."""
     damage: NotRequired[str]
     """How many files are truncated, and the first of them, of DUMPI with --incomplete."""
     ranks: NotRequired[list[TraceRank]]
-    """The file of each rank, of DUMPI:"""
+    """For DUMPI: the file of each rank:"""
     format: NotRequired[str]
-    """odonata-program, of a program folder."""
+    """For a program folder: odonata-program."""
     version: NotRequired[Count]
     """Version of that format."""
     description: NotRequired[str]
-    """What the program is, of a program folder."""
+    """For a program folder: its description."""
     made_by: NotRequired[str]
-    """What has written it, of a program folder."""
+    """For a program folder: the software that wrote it."""
     contents: NotRequired[TraceContents]
-    """What is in it, of a program folder:"""
+    """For a program folder: its content:"""
 
 
 @declared
 class TraceFinding(TypedDict):
-    """Something that is wrong with a trace, or good to know."""
+    """An error in a trace, or a remark about it."""
 
     severity: str
-    """error: the trace contradicts itself or is not complete; note: it is replayed other than recorded."""
+    """error: the trace contradicts itself or is incomplete; note: the replay differs from the recording."""
     check: str
-    """The check that has found it."""
+    """The check that found it."""
     text: str
-    """What was found."""
+    """The finding in words."""
 
 
 @declared
 class Converted(TypedDict):
-    """What `odonata trace convert` answers."""
+    """The answer of `odonata trace convert`."""
 
     program: str
-    """The program folder that was written."""
+    """The written program folder."""
     ranks: Count
-    """Its ranks."""
+    """Number of ranks."""
     operations: Count
-    """Their operations."""
+    """Number of operations."""
     notes: NotRequired[list[str]]
-    """What is not known or not converted; absent if nothing is to be said."""
+    """Unknown and omitted parts; absent if there are none."""
 
 
 @declared
 class MergedTraces(TypedDict):
-    """What `odonata trace merge` answers."""
+    """The answer of `odonata trace merge`."""
 
     program: str
-    """The program folder that was written."""
+    """The written program folder."""
     ranks: Count
-    """Its ranks."""
+    """Number of ranks."""
     operations: Count
-    """Their operations, computation included."""
+    """Number of operations, including computation."""
     from_trace: Count
-    """Operations of the MPI trace, computation apart."""
+    """Operations of the MPI trace, without computation."""
     from_log: Count
-    """Operations of the log of file access, computation apart."""
+    """Operations of the file access log, without computation."""
     log_s: Number
     """Time in operations of the log, over all ranks, in seconds."""
     overlap_s: Number
-    """How much of it the ranks were in calls of the MPI trace too."""
+    """The part of log_s in which ranks were also in calls of the MPI trace."""
     notes: NotRequired[list[str]]
-    """What is not known or not converted; absent if nothing is to be said."""
+    """Unknown and omitted parts; absent if there are none."""
 
 
 @declared
 class Repeated(TypedDict):
-    """What `odonata trace repeat` answers."""
+    """The answer of `odonata trace repeat`."""
 
     trace: str
-    """The trace that was written."""
+    """The written trace."""
 
 
 @declared
@@ -241,22 +240,22 @@ class DeviceLatency(TypedDict):
     """Latencies of accesses, in us."""
 
     mean: Number
-    """From the begin of an access to its end: mean."""
+    """Duration of an access, mean."""
     min: Number
-    """The same, smallest."""
+    """Duration of an access, smallest."""
     p50: Number
-    """The same, median."""
+    """Duration of an access, median."""
     p95: Number
-    """The same, 95th percentile."""
+    """Duration of an access, 95th percentile."""
     p99: Number
-    """The same, 99th percentile."""
+    """Duration of an access, 99th percentile."""
     max: Number
-    """The same, largest."""
+    """Duration of an access, largest."""
 
 
 @declared
 class DeviceWorkload(TypedDict):
-    """What was asked of a device."""
+    """The workload of a device."""
 
     pattern: str
     """Order and direction of the accesses."""
@@ -265,31 +264,31 @@ class DeviceWorkload(TypedDict):
     record: str
     """Size of an access."""
     page: str
-    """Random accesses begin at multiples of it."""
+    """Alignment of random accesses."""
     queue_depth: Count
-    """Accesses outstanding."""
+    """Outstanding accesses."""
     accesses: Count
-    """Accesses in all."""
+    """Number of accesses."""
     reads: Number
-    """Share of reads, of mixed patterns."""
+    """Share of reads in mixed patterns."""
     seed: Count
-    """Seed of all that is random."""
+    """Seed of random values."""
 
 
 @declared
 class DeviceFigures(TypedDict):
-    """What was measured of a device."""
+    """Measurements of a device."""
 
     workload: DeviceWorkload
-    """What was asked of it, with every default:"""
+    """The workload, with every default:"""
     accesses: Count
-    """Accesses."""
+    """Number of accesses."""
     bytes: Count
     """Bytes read and written."""
     seconds: Number
     """From the first access to the end of the flush."""
     flush_s: Number
-    """How long the flush behind the last write took."""
+    """Duration of the flush after the last write."""
     iops: Number
     """Accesses per second."""
     bandwidth_mb_s: Number
@@ -300,53 +299,53 @@ class DeviceFigures(TypedDict):
 
 @declared
 class DeviceBench(TypedDict):
-    """What `odonata device bench` answers."""
+    """The answer of `odonata device bench`."""
 
     name: str
     """Name of the preset, or the file."""
     device: dict[str, Any]
     """The device with all its parameters, by the name of its model."""
     figures: DeviceFigures
-    """What was measured:"""
+    """The measurements:"""
 
 
 @declared
 class DeviceResidual(TypedDict):
-    """A measurement beside the equation that was fitted."""
+    """A measurement beside the value of the fitted equation."""
 
     row: Count
     """Number of the measurement, from 1."""
     measured_iops: Number
-    """Accesses per second, as measured."""
+    """Measured accesses per second."""
     fitted_iops: Number
-    """The same by the equation."""
+    """Accesses per second by the equation."""
     error: Number
     """fitted / measured - 1."""
 
 
 @declared
 class DeviceFit(TypedDict):
-    """What `odonata device fit` answers."""
+    """The answer of `odonata device fit`."""
 
     device: dict[str, Any]
-    """The device that was derived, by the name of its model."""
+    """The derived device, by the name of its model."""
     toml: str
-    """The same as a file."""
+    """The device as a file."""
     derived: list[str]
-    """Keys that were derived."""
+    """Derived keys."""
     defaults: list[str]
-    """Keys that have their defaults."""
+    """Keys with their defaults."""
     residuals: list[DeviceResidual]
     """Every measurement beside the equation:"""
     degrees_of_freedom: Count
-    """Measurements less parameters: at 0, residuals say nothing."""
+    """Measurements minus parameters; at 0, residuals are meaningless."""
     notes: list[str]
-    """What should be known about it."""
+    """Remarks about the fit."""
 
 
 @declared
 class DevicePreset(TypedDict):
-    """What `odonata device show PRESET` answers."""
+    """The answer of `odonata device show PRESET`."""
 
     name: str
     """Name of the device."""
@@ -356,20 +355,20 @@ class DevicePreset(TypedDict):
 
 @declared
 class ProgramError(TypedDict):
-    """What is wrong with a program."""
+    """An error in a program."""
 
     line: Count
     """Line, from 1."""
     column: Count
     """Column, from 1."""
     reason: str
-    """Which kind of mistake it is, in a word."""
+    """The kind of error, in a word."""
     message: str
-    """What is wrong."""
+    """The error message."""
     hint: str | None
-    """What may help; null if nothing is known."""
+    """A hint; null if there is none."""
     shown: str
-    """All that, with the line of the program, as people see it."""
+    """The whole message with the line of the program, for people."""
 
 
 @declared
@@ -379,23 +378,23 @@ class ProgramParameter(TypedDict):
     name: str
     """Name of the variable."""
     about: str
-    """What it is."""
+    """Its meaning."""
     long: str
-    """The option."""
+    """The long option."""
     short: str
-    """The same in short."""
+    """The short option."""
     default: int
     """Its default."""
 
 
 @declared
 class ProgramCheck(TypedDict):
-    """What `odonata workload check` answers."""
+    """The answer of `odonata workload check`."""
 
     valid: bool
-    """Whether it is a program of the language."""
+    """Whether the program is valid."""
     errors: list[ProgramError]
-    """What is wrong with it:"""
+    """Its errors:"""
     warnings: list[str]
     """Settings that are probably mistakes."""
     parameters: list[ProgramParameter]
@@ -404,7 +403,7 @@ class ProgramCheck(TypedDict):
 
 @declared
 class ProgramSummary(TypedDict):
-    """The operations of a program, counted."""
+    """Numbers of a program's operations."""
 
     op_counts: Counts
     """Operations by kind."""
@@ -421,50 +420,54 @@ class ProgramSummary(TypedDict):
     barriers: Count
     """Synchronizations."""
     barrier_participants: Count
-    """Tasks in them, summed."""
+    """Number of participating tasks, summed."""
     multicasts: Count
     """Multicasts."""
     multicast_deliveries: Count
-    """Tasks that receive them, summed."""
+    """Number of receiving tasks, summed."""
     multicast_bytes_delivered: Count
-    """Bytes that these receive."""
+    """Bytes received, summed."""
     reductions: Count
     """Reductions."""
     reduction_contributions: Count
-    """Tasks that give to them, summed."""
+    """Number of contributing tasks, summed."""
     reduction_bytes_contributed: Count
-    """Bytes that these give."""
+    """Bytes contributed, summed."""
 
 
 @declared
 class ProgramRecord(TypedDict):
-    """What `odonata workload compile` answers."""
+    """The answer of `odonata workload compile`."""
 
     program: str
     """Name of the program."""
     tasks: Count
-    """Its tasks."""
+    """Number of tasks."""
     args: list[str]
     """Its command line."""
     verdict: str
-    """accept; reject: it is no program; abort: it fails with this command line."""
+    """accept; reject: invalid program; abort: it fails with this command line."""
     warnings: NotRequired[list[str]]
     """Settings that are probably mistakes."""
     reason: NotRequired[str]
-    """Why it was refused, in a word."""
+    """The reason for the refusal, in a word."""
     error_line: NotRequired[Count | None]
-    """The line that is wrong, of what is no program."""
+    """The line of the error, for an invalid program."""
     when: NotRequired[str]
-    """When it failed: before any communication or during execution."""
+    """Time of the failure: before any communication or during execution."""
     ranks: NotRequired[list[list[Any]]]
-    """Of each task a list of [how often, operation]; an operation is a list of its kind and its values."""
+    """For each task, a list of [repetitions, operation]; an operation is a list of its kind and its
+    values.
+    """
     summary: NotRequired[ProgramSummary]
-    """What that is in all:"""
+    """The totals:"""
     completion: NotRequired[list[Any]]
-    """complete, or what never ends: deadlock, never-satisfied, never-received, never-awaited."""
+    """complete, or the reason why tasks never end: deadlock, never-satisfied, never-received, never-
+    awaited.
+    """
 
 
-#: A measurement beside what was fitted; `from` is no name in Python.
+#: A measurement beside the fitted value; a `TypedDict` call, since `from` is no name in Python.
 CalibratedSize = TypedDict(
     "CalibratedSize",
     {
@@ -480,18 +483,18 @@ CalibratedSize = TypedDict(
 
 @declared
 class Calibration(TypedDict):
-    """What `odonata calibrate` answers."""
+    """The answer of `odonata calibrate`."""
 
     settings: dict[str, str]
-    """Keys of the scenario with the values that fit."""
+    """Keys of the scenario with the fitted values."""
     values: dict[str, Number]
-    """What was fitted, by its name: in s, bytes/s, s/byte or bytes."""
+    """Fitted values by name, in s, bytes/s, s/byte or bytes."""
     standard_errors: dict[str, Number]
-    """How far each is determined: standard error, relative."""
+    """Relative standard error of each value."""
     residual: Number
     """Root mean square of the residuals, relative."""
     runs: Count
-    """Ping-pongs that were simulated."""
+    """Number of simulated ping-pongs."""
     sizes: list[CalibratedSize]
 
 
@@ -504,12 +507,12 @@ class NotTakenOver(TypedDict):
     value: str
     """Its value."""
     reason: str
-    """Why it is not imported."""
+    """The reason why it is not imported."""
 
 
 @declared
 class Imported(TypedDict):
-    """What `odonata import` answers."""
+    """The answer of `odonata import`."""
 
     scenario: str
     """The scenario (TOML)."""
@@ -517,7 +520,7 @@ class Imported(TypedDict):
     """Settings without a counterpart:"""
 
 
-#: The commands whose answers go by another name than theirs.
+#: Commands whose answers have another name than the command.
 TOOL_COMMANDS = {
     "trace-info": "trace info",
     "trace-lint": "trace lint",
@@ -532,7 +535,7 @@ TOOL_COMMANDS = {
     "workload-compile": "workload compile",
 }
 
-#: What these commands answer, by their names.
+#: Answers by command.
 TOOL_ANSWERS: dict[str, Any] = {
     "trace-info": TraceInfo,
     "trace-lint": list[TraceFinding],

@@ -1,7 +1,7 @@
-"""Bus bandwidths of all-reduces on hosts of a DGX H100 SuperPOD, beside those that were measured of NCCL.
+"""Bus bandwidths of all-reduces on hosts of a DGX H100 SuperPOD, beside those measured with NCCL.
 
-    study.py measure [SIZE ...]   runs these sizes, all without: minutes of CPU time
-    study.py page                 the table of docs/training.md, from what is kept here
+    study.py measure [SIZE ...]   runs these sizes, by default all: minutes of CPU time
+    study.py page                 the table of docs/training.md, from the stored results
 
 Nothing is fitted: the machine is the preset, NCCL's constants are the workload's defaults.
 
@@ -32,7 +32,7 @@ GPUS = 8
 ALGORITHMS = ("ring", "tree", "nvls")
 HOSTS = (1, 2, 4)
 MIB = 1 << 20
-#: Sizes, their bytes, and what the network is set to, to save time: larger packets, then flows.
+#: Sizes, their bytes, and network settings that save time: larger packets, then flows.
 SIZES: dict[str, tuple[int, dict[str, Any]]] = {
     "1 MiB": (MIB, {}),
     "16 MiB": (16 * MIB, {"packet": "16 KiB"}),
@@ -42,7 +42,7 @@ SIZES: dict[str, tuple[int, dict[str, Any]]] = {
 
 
 def scenario(hosts: int, algorithm: str, bytes: int, network: dict[str, Any]) -> dict[str, Any]:
-    """One all-reduce on so many hosts of a pod."""
+    """One all-reduce on this many hosts of a pod."""
     return {
         "preset": "dgx-h100-superpod-like",
         "machine": {"rail-optimized": {"pods": 1, "hosts_per_pod": max(2, hosts), "spines": max(2, hosts)}},

@@ -1,11 +1,11 @@
 """Replays the AMG trace of 27 ranks on the dragonfly of 1,056 nodes, under three routings.
 
-The trace (DOE Design Forward, algebraic multigrid, one solve, recorded on a Cray XE6) is no part of the
-repository: the environment variable ODONATA_REFERENCE names the folder that has traces/dumpi/df-amg-27. It is
-done 100 times, one after the other on each rank, once with the computation that was recorded and once
-with none. The machine is the preset "mfnetsim".
+The trace (DOE Design Forward, algebraic multigrid, one solve, recorded on a Cray XE6) is not part of the
+repository: the environment variable ODONATA_REFERENCE names the folder with traces/dumpi/df-amg-27. Each rank
+repeats it 100 times, once with the recorded computation and once with none. The machine is the preset
+"mfnetsim".
 
-Exit code: 0; 1 if a run fails; 2 if the trace is not there.
+Exit code: 0; 1 if a run fails; 2 if the trace is missing.
 """
 
 from __future__ import annotations

@@ -12,12 +12,12 @@ from matplotlib.figure import Figure
 
 from odonata import _core
 
-#: The page, but for its table and what it says of single sweeps.
+#: The page without its table and its text about single sweeps.
 PAGE = Path(__file__).parent / "page.md"
-#: The section on predictions of lost time, which studies/lost_time writes.
+#: The section on predictions of lost time, from studies/lost_time.
 LOST_TIME = Path(__file__).parents[1] / "lost_time" / "table.md"
 
-#: The section on real machines, which studies/real_machines writes.
+#: The section on real machines, from studies/real_machines.
 REAL_MACHINES = Path(__file__).parents[1] / "real_machines" / "table.md"
 
 
@@ -30,7 +30,7 @@ def write(results: dict[str, Any], data: Path, docs: Path, steep: float, enough:
 
 
 def rewrite(data: Path, docs: Path, steep: float, enough: int) -> None:
-    """Writes validation.md anew from what validation.json has."""
+    """Renews validation.md from validation.json."""
     stored = json.loads(data.read_text())
     results = stored.pop("sweeps")
     (docs / "validation.md").write_text(text(results, stored, steep, enough))
@@ -64,7 +64,7 @@ def text(results: dict[str, Any], about: dict[str, str], steep: float, enough: i
 
 
 def own_saturation(result: dict[str, Any]) -> str:
-    """Our last stable and first saturated load, of those that were run."""
+    """The last stable and the first saturated load of Odonata."""
     stable = [row["load"] for row in result["ours"] if not row["saturated"]]
     saturated = [row["load"] for row in result["ours"] if row["saturated"]]
     return f"{max(stable):g}, " + (f"{min(saturated):g}" if saturated else "none run")

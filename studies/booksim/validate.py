@@ -1,8 +1,8 @@
-"""Hold our latency-load curves against those of BookSim 2.
+"""Compares latency-load curves of Odonata with those of BookSim 2.
 
 `python studies/booksim/validate.py [SWEEP ...]` runs every sweep of the reference, with the reference's own
-windows, and writes validation.json, docs/validation.md and its figure. One set of parameters for all: the
-preset "booksim".
+windows, and writes validation.json, docs/validation.md and its figure. All sweeps use one set of parameters:
+the preset "booksim".
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from typing import Any
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-#: Curves of BookSim 2; the README there says how they were measured.
+#: Curves of BookSim 2; the README there describes their measurement.
 REFERENCE = HERE / "reference"
 
-#: Latencies are compared up to this share of the last stable load: above, the curve is steep.
+#: Latencies are compared up to this share of the last stable load: above it, the curve is steep.
 STEEP = 0.8
 
-#: Packets without which hops and percentiles are not compared: drawn distances alone let a mean of a thousand
-#: vary by one or two percent.
+#: Least number of packets for a comparison of hops and percentiles: random distances alone vary a mean of a
+#: thousand by one or two percent.
 ENOUGH = 4000
 
-#: What BookSim calls saturated, mean latency in cycles; the reference's setting.
+#: BookSim's threshold of saturation, mean latency in cycles, from the reference's settings.
 THRESHOLD = {"dragonfly": 2000}
 DEFAULT_THRESHOLD = 500
 
@@ -50,7 +50,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A curve of ours beside its reference."""
+    """A curve of Odonata beside its reference."""
 
     name: str
     reference: list[Row]
@@ -58,7 +58,7 @@ class Sweep:
     cpu_s: float
 
     def pairs(self) -> list[tuple[Row, Row]]:
-        """Rows of the same load, the reference's first, as far as both are stable."""
+        """Rows of the same load, the reference's first, while both are stable."""
         ours = {row.load: row for row in self.ours}
         both = [(row, ours[row.load]) for row in self.reference if row.load in ours]
         return [(r, o) for r, o in both if not r.saturated and not o.saturated]
@@ -68,7 +68,7 @@ class Sweep:
         return [(r, o) for r, o in self.pairs() if r.load <= STEEP * last + 1e-9]
 
     def figures(self) -> dict[str, Any]:
-        """What the sweep is judged by."""
+        """The figures that decide the verdict of the sweep."""
         compared = self.compared()
         many = [(r, o) for r, o in compared if min(r.packets, o.packets) >= ENOUGH] or compared
         differences = [o.mean / r.mean - 1 for r, o in compared]
@@ -91,7 +91,7 @@ class Sweep:
 
 
 def number(text: str) -> float:
-    """The number in a cell; 0 where a run was cut before it was known."""
+    """The number in a cell; 0 if the run was cut before it was known."""
     try:
         return float(text)
     except ValueError:
@@ -117,7 +117,7 @@ def reference_rows(name: str) -> list[tuple[Row, int]]:
 
 
 def our_rows(name: str, loads: list[float], period: int, processes: int) -> tuple[list[Row], float]:
-    """Our rows at these loads, and the CPU seconds they took."""
+    """Rows of Odonata at these loads, and their CPU seconds."""
     threshold = THRESHOLD.get(name.split("_")[0], DEFAULT_THRESHOLD)
     command = [sys.executable, "-m", "odonata", "load-sweep", str(HERE / f"scenarios/{name}.toml")]
     command += ["--method", "booksim", "--sample-period", str(period), "--warmup-periods", "3"]
@@ -156,7 +156,7 @@ def run(name: str, processes: int) -> Sweep:
 
 
 def judge(figures: dict[str, Any]) -> str:
-    """ "goal", "floor" or what is missed."""
+    """ "goal", "floor" or the missed figure."""
     bounds = [
         ("mean", abs(figures["mean_difference"]), 0.02, 0.04),
         ("largest", abs(figures["largest_difference"]), 0.05, 0.07),

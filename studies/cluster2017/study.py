@@ -1,14 +1,14 @@
-"""Runs the study of IEEE Cluster 2017 (I/O against communication), and holds it against the paper's claims.
+"""Runs the study of IEEE Cluster 2017 (I/O against communication), and judges the paper's claims.
 
     study.py quick      a fifth of the machine, 24 configurations: minutes
     study.py full       all 60 configurations of figures 5 to 8
     study.py scales     five of them with more and larger blocks
     study.py whole      one of them with the whole checkpoint of 1 TB
     study.py daly       a job that fails and restarts, at five intervals between checkpoints
-    study.py page       README.md, APPENDIX.md and figures anew, from what --store has kept
+    study.py page       renews README.md, APPENDIX.md and figures from the results of --store
 
-What has been run by the same build is not run again; after Ctrl-C the same command goes on. Results go to
-results/cluster2017/NAME, verdicts to claims.csv in there.
+Completed runs of the same build are not repeated; after Ctrl-C the same command continues. Results go to
+results/cluster2017/NAME, with verdicts in claims.csv.
 
 Exit code: 0, whatever the verdicts are; 2 if the arguments are wrong; 3 if a run failed; 130 if it was
 interrupted.
@@ -22,7 +22,7 @@ from cluster2017_study import daly, figures, measures, page
 from study_tools import command, pages, verdicts
 
 SWEEPS = ("quick", "full", "scales", "whole", "daly")
-#: Sweeps that are held against no claim, but compared with each other.
+#: Sweeps without claims, which are compared with each other.
 SCALES = ("scales", "whole")
 
 

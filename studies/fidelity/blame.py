@@ -1,7 +1,7 @@
-"""Who waits for whom: what three jobs that share a machine wait for each other, in packets and as flows.
+"""Waits of three jobs for each other on a shared machine, in packets and as flows.
 
-    blame.py measure [NAME ...]   scenarios with one of these in their names; all without: a minute
-    blame.py page                 the table of docs/fidelity.md, from what is kept here
+    blame.py measure [NAME ...]   scenarios with one of these in their names, by default all: a minute
+    blame.py page                 the table of docs/fidelity.md, from the stored results
 
 Exit code: 0; 2 if the arguments are wrong; 130 if it was interrupted.
 """
@@ -31,7 +31,7 @@ PASSAGE = Passage("fidelity.md", "<!-- blame: studies/fidelity/blame.py page -->
 
 FIDELITIES = ("packet", "flow")
 
-#: Beside the two jobs of a scenario.
+#: The third job, beside the two of a scenario.
 THIRD = {
     "name": "uniform",
     "ranks": 16,
@@ -42,7 +42,7 @@ THIRD = {
 
 
 def waits(content: dict[str, Any], fidelity: str) -> dict[str, dict[str, float]]:
-    """By job: what it waits at routers for each job, as a part of all that it waits there."""
+    """For each job, the share of its waits at routers behind each job."""
     overrides = {"network.fidelity": fidelity, "run.blame": True}
     rows = odonata.run(content, overrides=overrides, progress=False).table("blame").to_pylist()
     jobs = [job["name"] for job in content["jobs"]]
@@ -58,7 +58,7 @@ def waits(content: dict[str, Any], fidelity: str) -> dict[str, dict[str, float]]
 
 
 def measure(names: list[str]) -> None:
-    """Runs the scenarios of two jobs and a third in packets and as flows, and stores who waits for whom."""
+    """Runs the scenarios of two jobs and a third in packets and as flows, and stores the waits."""
     stored = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
     for name, _, content in scenarios():
         if len(content["jobs"]) == 2 and (not names or any(part in name for part in names)):
@@ -69,7 +69,7 @@ def measure(names: list[str]) -> None:
 
 
 def first_of_others(waits: dict[str, float], victim: str) -> tuple[str, float]:
-    """Of what `victim` waits for others, the part that is for the first of them."""
+    """The culprit with the largest share of the waits of `victim` for other jobs."""
     first, second = (culprit for culprit in waits if culprit != victim)
     return first, waits[first] / (waits[first] + waits[second])
 

@@ -1,7 +1,7 @@
-"""Few iterations against all of them: what `odonata extrapolate` gains, and how far it is off.
+"""Few iterations against all of them: the gain of `odonata extrapolate`, and its error.
 
-    few_iterations.py measure [NAME ...]   applications with one of these in their names; all without
-    few_iterations.py page                 the table of docs/fidelity.md, from what is kept here
+    few_iterations.py measure [NAME ...]   applications with one of these in their names, by default all
+    few_iterations.py page                 the table of docs/fidelity.md, from the stored results
 
 Exit code: 0; 2 if the arguments are wrong; 130 if it was interrupted.
 """
@@ -73,7 +73,7 @@ APPLICATIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 def measure(names: list[str]) -> None:
-    """Runs the applications in part and in full, and stores what their jobs took."""
+    """Runs the applications in part and in full, and stores the times of their jobs."""
     stored = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
     for name, (job, more) in APPLICATIONS.items():
         if names and not any(part in name for part in names):

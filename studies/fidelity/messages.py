@@ -1,6 +1,6 @@
-"""What messages cost: short ones of each fidelity, and many long ones at a time as flows.
+"""Cost of messages: short ones of each fidelity, and many simultaneous long ones as flows.
 
-    messages.py short   64 B, how many each fidelity carries in a second of CPU time; some seconds
+    messages.py short   64 B, messages per second of CPU time for each fidelity; some seconds
     messages.py many    a hundred thousand of 1 MiB, between 10,000 nodes; minutes
 
 Exit code: 0; 2 if the arguments are wrong; 130 if it was interrupted.
@@ -23,7 +23,7 @@ import odonata
 
 
 def scenario(ports: int, ranks: int, network: dict[str, Any], **uniform: Any) -> dict[str, Any]:
-    """Messages to nodes drawn at random, on a fat tree of three stages of routers with so many ports."""
+    """Messages to random nodes, on a three-level fat tree of routers with this many ports."""
     return {
         "machine": {"fat-tree": {"k": ports, "n": 3}},
         "network": network,
@@ -33,7 +33,7 @@ def scenario(ports: int, ranks: int, network: dict[str, Any], **uniform: Any) ->
 
 
 def show(name: str, content: dict[str, Any]) -> None:
-    """Runs it, and says what CPU time its messages take."""
+    """Runs a scenario, and prints the CPU time of its messages."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
     odonata.run(content, progress=False)
     spent = resource.getrusage(resource.RUSAGE_SELF).ru_utime - before

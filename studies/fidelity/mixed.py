@@ -1,7 +1,7 @@
-"""A job in packets beside the rest of a machine as flows, against all of it in packets.
+"""A job in packets with the rest of the machine as flows, against all jobs in packets.
 
-    mixed.py measure [NAME ...]   scenarios with one of these in their names; all without: half an hour
-    mixed.py page                 the table of docs/fidelity.md, from what is kept here
+    mixed.py measure [NAME ...]   scenarios with one of these in their names, by default all: half an hour
+    mixed.py page                 the table of docs/fidelity.md, from the stored results
 
 Exit code: 0; 2 if the arguments are wrong; 130 if it was interrupted.
 """
@@ -46,7 +46,7 @@ MACHINES = {
     "9,702 nodes": (machine(99, 14, 7, 7), 512, 8000),
 }
 
-#: What the job does.
+#: The traffic of the job.
 JOBS = {
     "stencil": {"stencil": {"message": "64 KiB", "iterations": 4, "compute": "20 us"}},
     "all-reduce": {"allreduce": {"bytes": "1 MiB", "iterations": 1}},
@@ -57,7 +57,7 @@ BACKGROUND = {"light": ("1 MiB", 0.02), "short": ("64 KiB", 0.1), "long": ("4 Mi
 
 ROUTINGS = ("minimal", "valiant", "ugal")
 
-#: What takes minutes has the first seed alone.
+#: Scenarios that take minutes have the first seed alone.
 SEEDS = (3, 4, 5)
 SLOW = ("9,702 nodes, valiant, long", "9,702 nodes, ugal, long")
 
@@ -68,7 +68,7 @@ def scenarios() -> Iterator[tuple[str, dict[str, Any]]]:
         for routing in ROUTINGS:
             for background, (bytes_, load) in BACKGROUND.items():
                 if background == "short" and routing != "minimal":
-                    # Flows of 64 KiB over sixteen paths each take a hundred times what their packets do.
+                    # Flows of 64 KiB over sixteen paths cost a hundred times as much as their packets.
                     continue
                 for job, workload in JOBS.items():
                     own = {"name": "job", "ranks": ranks, "placement": "random", "workload": workload}
@@ -90,7 +90,7 @@ def scenarios() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def one_seed(content: dict[str, Any]) -> dict[str, Any]:
-    """What the job takes in packets and mixed, and alone in packets."""
+    """The time of the job in packets and mixed, and alone in packets."""
     found = odonata.fidelity(content, tiers=["packet", "mixed"])
     row: dict[str, Any] = {"seed": content["seed"]}
     for tier in found["tiers"]:
@@ -102,7 +102,7 @@ def one_seed(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def measure(names: list[str]) -> None:
-    """Runs the scenarios in packets and mixed, and stores what the job took."""
+    """Runs the scenarios in packets and mixed, and stores the time of the job."""
     stored = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
     for name, content in scenarios():
         if names and not any(part in name for part in names):

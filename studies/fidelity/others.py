@@ -6,7 +6,7 @@ from typing import Any
 
 
 def stencil(ranks: int, message: str, iterations: int, **more: Any) -> dict[str, Any]:
-    """A job: exchanges with neighbours."""
+    """A job: exchanges with neighbors."""
     return {
         "ranks": ranks,
         "placement": "random",

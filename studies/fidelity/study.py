@@ -1,7 +1,7 @@
-"""Holds flows and the analytic model against packets, and writes the table of docs/fidelity.md anew.
+"""Compares flows and the analytic model with packets, and renews the table of docs/fidelity.md.
 
-    study.py measure [NAME ...]   scenarios whose names contain one of these, all without: minutes of CPU time
-    study.py page                 the table of docs/fidelity.md, from what is kept here
+    study.py measure [NAME ...]   scenarios with one of these in their names, default: all (minutes)
+    study.py page                 the table of docs/fidelity.md, from the stored results
 
 Exit code: 0; 2 if the arguments are wrong; 130 if it was interrupted.
 """
@@ -31,7 +31,7 @@ PASSAGE = Passage("fidelity.md", "<!-- errors: studies/fidelity/study.py page --
 
 DRAGONFLY = {"groups": 9, "routers_per_group": 4, "nodes_per_router": 2, "global_ports_per_router": 2}
 
-#: Machines of 64 to 100 nodes, and a routing of each.
+#: Machines of 64 to 100 nodes, each with a routing.
 MACHINES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "dragonfly, minimal": ({"dragonfly": DRAGONFLY}, {"algorithm": "minimal"}),
     "dragonfly, valiant": ({"dragonfly": DRAGONFLY}, {"algorithm": "valiant"}),
@@ -45,7 +45,7 @@ MACHINES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "Slim Fly, minimal": ({"slim-fly": {"q": 5, "nodes_per_router": 2}}, {"algorithm": "minimal"}),
 }
 
-#: What runs: kind of traffic, jobs, and storage if they need it.
+#: Traffic: kind, jobs, and storage if they need it.
 WORKLOADS: dict[str, tuple[str, list[dict[str, Any]], dict[str, Any]]] = {
     "all-to-all": (
         "bulk",
@@ -121,7 +121,7 @@ def scenarios() -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def measure(names: list[str]) -> None:
-    """Runs the scenarios and stores what jobs took."""
+    """Runs the scenarios and stores the times of jobs."""
     stored = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
     for name, kind, content in scenarios():
         if names and not any(part in name for part in names):
@@ -145,7 +145,7 @@ def measure(names: list[str]) -> None:
 
 
 def errors(stored: dict[str, Any], tier: str, part: str) -> list[float]:
-    """How far job times are off, of the scenarios with this in their name or kind."""
+    """Errors of job times, for scenarios with this text in their name or kind."""
     return [
         abs(off)
         for name, row in stored.items()

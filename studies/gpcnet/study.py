@@ -1,8 +1,8 @@
-"""Runs GPCNeT and the Slingshot paper's map of victims, and holds them against measured machines.
+"""Runs GPCNeT and the Slingshot paper's map of victims, and compares them with measured machines.
 
     study.py quick      the canaries beside all congestors, under each congestion control: minutes
     study.py full       the map as well
-    study.py page       README.md, APPENDIX.md and the figure anew, from what --store has kept
+    study.py page       renews README.md, APPENDIX.md and the figure from the results of --store
 
 Results go to results/gpcnet: a row per run in rows.parquet, verdicts in claims.csv.
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-# First: it puts what all studies share on the module path.
+# First: it puts the tools of all studies on the module path.
 from gpcnet_study import cells, figures, measures, page  # isort: skip
 
 from study_tools import command, pages, verdicts

@@ -1,7 +1,7 @@
-"""Holds the times alone that lost time predicts against the true ones, and writes docs/validation.md anew.
+"""Compares the times alone that lost time predicts with the true ones, and renews docs/validation.md.
 
-    study.py cases [NAME ...]   the cases whose names contain one of these, all without: minutes of CPU time
-    study.py page               docs/validation.md anew, from what is kept here
+    study.py cases [NAME ...]   the cases with one of these in their names, default: all (minutes)
+    study.py page               renews docs/validation.md from the stored results
 
 Exit code: 0; 2 if the arguments are wrong; 130 if it was interrupted.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-# First: it puts what all studies share on the module path.
+# First: it puts the tools of all studies on the module path.
 from lost_time_study import HERE, STUDIES, cases, measure, table, wave  # isort: skip
 
 from study_tools import command

@@ -4,13 +4,13 @@
     compare.py all                  all 24 runs (sets: quick, baselines, stored, all)
     compare.py rand-min-wkld2 ...   runs by name: placement-routing-workload
 
-Results go to results/mfnetsim/RUN, tables of the comparison to results/mfnetsim (all runs of this call) and
-into each run's folder. Results that are there from the same inputs and the same build are not computed again.
+Results go to results/mfnetsim/RUN. Tables of the comparison go to results/mfnetsim (all runs of this call)
+and into each run's folder. Results of the same inputs and the same build are not computed again.
 
-The stored values are in reference/. Of a run of which nothing is stored our own values are shown alone.
+The stored values are in reference/. A run without stored values is shown alone.
 
-Exit code: 0, however near or far the times are; 1 if a run fails or something that has to be equal is not;
-2 if the arguments are wrong; 130 if it was interrupted.
+Exit code: 0, whatever the differences of times; 1 if a run fails or values that must be equal differ; 2 if
+the arguments are wrong; 130 if it was interrupted.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def show(comparison: Comparison) -> None:
 
 
 def superposition(folders: dict[str, Path]) -> list[Check]:
-    """The mix without shared links and servers against its baselines, where all four have been run."""
+    """Compares the mix without shared links and servers with its baselines, if all four have been run."""
     if not {exact.MIX, *exact.SEPARATE} <= folders.keys():
         return []
     alone = [row for name in exact.SEPARATE for row in odonata.load(folders[name]).rows("ranks")]

@@ -1,7 +1,7 @@
-"""Writes the study's inputs: the 24 scenarios of the runs, the 8 of the paper, and their node lists.
+"""Generates the study's inputs: the 24 scenarios of the runs, the 8 of the paper, and their node lists.
 
-The inputs are in the repository, so that a run needs nothing else; this script says where they come from and
-keeps them alike. The placement of the published runs is in reference/alloc.
+The inputs are in the repository, so that a run needs nothing else; this script documents their origin and
+keeps them consistent. The placement of the published runs is in reference/alloc.
 
     python studies/mfnetsim/make_inputs.py
 """
@@ -28,10 +28,10 @@ WORKLOADS = {
     "wkld3": ("nekbone", "checkpoint", "cosmoflow"),
 }
 
-#: A job has the nodes of its slot alone as in a mix: baseline and mix differ in nothing else.
+#: A job has the nodes of its slot, alone and in a mix, so that baseline and mix differ in nothing else.
 SLOTS = {"milc": 0, "nekbone": 0, "checkpoint": 1, "cosmoflow": 2}
 
-#: What the published skeletons do where the paper says otherwise; all else is the default of the workload.
+#: Settings of the published skeletons that differ from the paper; all others are defaults of the workload.
 PROGRAMS = {
     "milc": "milc = {}",
     "nekbone": "nekbone = {}",
@@ -84,7 +84,7 @@ def paper_names() -> list[str]:
 
 
 def paper_scenario(name: str) -> str:
-    """The scenario of a run as the paper describes it; all that is not the preset's is a default."""
+    """The scenario of a run as the paper describes it; settings outside the preset are defaults."""
     place, route, load = name.split("-")
     jobs, where = WORKLOADS[load], f"{PLACEMENTS[place]} placement"
     lines = [
@@ -113,10 +113,10 @@ def paper_scenario(name: str) -> str:
 
 
 def paper_node_list(published: str) -> str:
-    """A node list of the runs with the servers where the paper has them: first in their group.
+    """The node list of the runs with the servers where the paper has them: first in their group.
 
     The published placements name clients: client c is compute node c mod 30 of group c div 30. With the
-    servers in front of the compute nodes instead of behind them, every terminal moves up by two.
+    servers before the compute nodes instead of after them, every terminal moves up by two.
     """
     lines = ["slot,rank,client,terminal"]
     for row in csv.DictReader(published.splitlines()):
@@ -129,8 +129,8 @@ def node_list(placement: str) -> str:
     """The node list of a placement of the published runs.
 
     Client c (compute nodes, servers left out) is on terminal (node of the machine) 32 (c div 30) + c mod 30:
-    a group has 30 clients and, on its last two terminals, two servers. Both columns are kept, and held
-    against each other, so that a slip in either is found.
+    a group has 30 clients and, on its last two terminals, two servers. The list keeps both columns and
+    compares them, which reveals an error in either.
     """
     lines = ["slot,rank,client,terminal"]
     with (stored.FOLDER / "alloc" / f"{placement}.csv").open(newline="") as file:

@@ -1,14 +1,14 @@
-"""Runs the MFNetSim case study as its paper describes it, and holds it against the paper's claims.
+"""Runs the MFNetSim case study as its paper describes it, and judges the paper's claims.
 
     paper.py                        all eight mixes, each with its three baselines: about half an hour
     paper.py rand-min-wkld2 ...     mixes by name: placement-routing-workload
 
-Besides, one mix is run as it was published, with its baselines, to tell devices from network
-(results/mfnetsim-paper/published). The column "with artifacts" takes what compare.py has left in
-results/mfnetsim (`compare.py all`); it runs none of that.
+In addition, one published mix is run with its baselines, to separate devices from network
+(results/mfnetsim-paper/published). The column "with artifacts" uses the results of compare.py in
+results/mfnetsim (`compare.py all`); this script runs none of them.
 
 Results go to results/mfnetsim-paper/RUN, the verdicts to results/mfnetsim-paper/claims.md and .csv. Results
-that are there from the same inputs and the same build are not computed again.
+of the same inputs and the same build are not computed again.
 
 Exit code: 0, whatever the verdicts are; 1 if a run fails; 2 if the arguments are wrong; 130 if it was
 interrupted.
@@ -27,7 +27,7 @@ from mfnetsim_study.cases import Case
 
 import odonata
 
-#: The job of each run of its own in results/mfnetsim.
+#: The job of each single run in results/mfnetsim.
 ALONE = {"milc": "milc", "nekbone": "nekbone", "checkpoint": "checkpoint", "cosmoflow": "cosmo"}
 
 #: The published mix that is run with baselines.
@@ -96,7 +96,7 @@ def parse() -> argparse.Namespace:
 
 
 def perform(arguments: argparse.Namespace) -> list[str]:
-    """Runs what is not there; which runs failed, and how."""
+    """Runs everything that is missing; returns the failed runs, with reasons."""
     start = time.perf_counter()
 
     def announce(text: str) -> None:
@@ -109,7 +109,7 @@ def perform(arguments: argparse.Namespace) -> list[str]:
         "processes": arguments.processes,
         "announce": announce,
     }
-    # One at a time: a run and its baselines already go on side by side.
+    # One at a time: a run and its baselines already run in parallel.
     done = runs.perform(arguments.runs, arguments.out, kind=runs.PAPER, **common)
     if not arguments.no_split:
         folder = arguments.out / "published"
@@ -118,7 +118,7 @@ def perform(arguments: argparse.Namespace) -> list[str]:
 
 
 def with_baselines(names: Sequence[str], folder: Path) -> list[Case]:
-    """The mixes of a folder that have ended well, with their baselines."""
+    """The successful mixes of a folder, with their baselines."""
     found = []
     for name in names:
         if not (folder / name / "run.json").is_file():
@@ -130,7 +130,7 @@ def with_baselines(names: Sequence[str], folder: Path) -> list[Case]:
 
 
 def published_cases(split: Path, folder: Path) -> list[Case]:
-    """The mixes as published: with baselines of their own, or beside runs of single jobs."""
+    """The published mixes: with their own baselines, or beside runs of single jobs."""
     found = with_baselines(runs.PAPER.names, split)
     for name in runs.PAPER.names:
         if name not in [case.name for case in found] and (case := separate(name, folder)):
@@ -139,7 +139,7 @@ def published_cases(split: Path, folder: Path) -> list[Case]:
 
 
 def separate(name: str, folder: Path) -> Case | None:
-    """A mix beside its jobs, each of which was a run of its own; None if one of them is not there."""
+    """A mix beside single runs of its jobs; None if one of them is missing."""
     start = name.rpartition("-")[0]
     together = loaded(folder / name)
     if together is None:

@@ -1,7 +1,7 @@
-"""Measures what docs/validation.md holds against real machines, and writes its table anew.
+"""Measures the comparison of docs/validation.md with real machines, and renews its table.
 
     study.py quick      pairs of nodes of two machines: seconds
-    study.py page       docs/validation.md anew, from what is kept here, in tpds2016, gpcnet and theta
+    study.py page       renews docs/validation.md from the results stored here, in tpds2016, gpcnet and theta
 
 Exit code: 0; 2 if the arguments are wrong; 130 if it was interrupted.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-# First: it puts what all studies share on the module path.
+# First: it puts the tools of all studies on the module path.
 from real_machines_study import STUDIES, pingpong, table  # isort: skip
 
 from study_tools import command

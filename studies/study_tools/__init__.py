@@ -1,6 +1,6 @@
-"""What studies of published papers share: claims and their verdicts, tables, pages.
+"""Common tools of the studies: claims and their verdicts, tables, pages.
 
-`claims` says what a claim is and how a verdict comes about, `table` shows rows as text and Markdown,
-`verdicts` puts claims and what was measured on a page, `command` is the command line of a study that is
-sweeps. A study is a folder beside this one, whose package puts this folder on the module path.
+`claims` defines claims and verdicts, `table` shows rows as text and Markdown, `verdicts` writes claims and
+measurements to a page, `command` is the command line of a study that consists of sweeps. A study is a folder
+beside this one, whose package puts this folder on the module path.
 """

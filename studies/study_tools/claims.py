@@ -1,7 +1,6 @@
-"""What a claim is, of a paper or of our own, and how a verdict comes about.
+"""Claims of a paper or of the study, and their verdicts.
 
-A claim says what it measures, and grades every number by a rule of its own. The verdict follows from the
-grades; nobody sets one by hand.
+A claim states what it measures, and grades every number by a rule. The verdict follows from the grades:
 
     all numbers as claimed -> holds;   none, nor near -> does not hold;   else -> holds in part
 """
@@ -13,12 +12,12 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Generic, TypeVar
 
-#: How far from a value that a paper reads off a figure ("around 750 ms") ours may be.
+#: Tolerance for a value that a paper reads off a figure ("around 750 ms").
 NEAR = 0.2
 #: "Immune", "unaffected", "stable": relative difference.
 IMMUNE = 0.05
 
-#: What a claim is measured on: a sequence of runs, tables, ...
+#: The data of a claim: a sequence of runs, tables, ...
 Of = TypeVar("Of")
 
 
@@ -40,7 +39,7 @@ class Verdict(StrEnum):
 
 
 class Kind(StrEnum):
-    """Whose statement it is that is tested."""
+    """The origin of a claim."""
 
     PAPER = "claims of the paper"
     PUBLISHED = "numbers published elsewhere"
@@ -49,16 +48,16 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Value:
-    """One number that a claim is held against."""
+    """One number of a claim."""
 
-    #: What it is, where a claim has several: "alone", "together".
+    #: Its name, if a claim has several: "alone", "together".
     quantity: str
-    #: Name of the case, or of what two cases have in common.
+    #: Name of the case, or of the common part of two cases.
     case: str
     number: float
     #: "ms", "us", "x" (a ratio), "%" (the number is a share), "ks" (a distance) or "" (a count).
     unit: str
-    #: None: shown, and not judged.
+    #: None: shown, but not judged.
     grade: Grade | None = None
 
     def text(self) -> str:
@@ -68,7 +67,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Claim(Generic[Of]):
-    """A statement, and how it is tested."""
+    """A statement, and its test."""
 
     key: str
     #: Section or figure.
@@ -77,16 +76,16 @@ class Claim(Generic[Of]):
     says: str
     #: Its number.
     number: str
-    #: What is graded, in words.
+    #: The grading in words.
     rule: str
     measure: Callable[[Of], list[Value]]
-    #: A sentence of the paper that the study is about, or something else, which is counted by itself.
+    #: A sentence of the studied paper, or another claim, which is counted separately.
     kind: Kind = field(default=Kind.PAPER, kw_only=True)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What was measured says to a claim."""
+    """The measurements for a claim."""
 
     values: list[Value]
 
@@ -101,7 +100,7 @@ class Answer:
 
 
 def answer(claim: Claim[Of], of: Of) -> Answer:
-    """What these cases say to a claim; where it is about other cases, nothing."""
+    """The measurements of these cases for a claim; empty if it is about other cases."""
     return Answer(claim.measure(of))
 
 
@@ -116,13 +115,13 @@ def verdict(values: Sequence[Value]) -> Verdict:
 
 
 def share(values: Sequence[Value]) -> str:
-    """How many of the graded numbers are as claimed: "7 of 12"."""
+    """Share of the graded numbers that are as claimed: "7 of 12"."""
     grades = [value.grade for value in values if value.grade is not None]
     return f"{sum(grade == Grade.YES for grade in grades)} of {len(grades)}"
 
 
 def summaries(values: Sequence[Value]) -> list[str]:
-    """Per quantity "name from to": the smallest and the largest number, once if they read alike."""
+    """Per quantity "name from to": the smallest and the largest number, once if their texts are equal."""
     quantities: dict[str, list[Value]] = {}
     for value in values:
         quantities.setdefault(value.quantity, []).append(value)

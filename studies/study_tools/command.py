@@ -1,4 +1,4 @@
-"""The command line of a study that is one or several sweeps: what it takes, how far it is, how it ends."""
+"""The command line of a study that consists of sweeps: arguments, progress, exit codes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import odonata
 def parse(
     description: str, sweeps: Sequence[str], out: Path, files: str | None = None, *, minutes: bool = False
 ) -> argparse.Namespace:
-    """The arguments.
+    """Parses the arguments.
 
-    `description` is the docstring of the script, `out` where its results go, `files` what files it takes;
-    `minutes` whether a run can be stopped after some.
+    `description` is the docstring of the script, `out` the default folder of its results, `files` the kind of
+    its input files; `minutes` adds the option to stop a run after some minutes.
     """
     first, _, rest = description.partition("\n\n")
     parser = argparse.ArgumentParser(
@@ -48,11 +48,11 @@ def parse(
 
 
 def sweep(arguments: argparse.Namespace, study: Path) -> odonata.Sweep:
-    """Runs the sweep that was asked for, of the study in this folder."""
+    """Runs the requested sweep of the study in this folder."""
     found = odonata.sweep(
         study / "sweeps" / f"{arguments.what}.toml",
         arguments.out / arguments.what,
-        # A point is one run and its baselines, which go on side by side: a thread each.
+        # One thread each: a point is a run and its baselines, which run in parallel.
         overrides={"run.threads": 1},
         processes=arguments.processes,
         reuse=arguments.reuse,
@@ -63,7 +63,7 @@ def sweep(arguments: argparse.Namespace, study: Path) -> odonata.Sweep:
 
 
 def line() -> Callable[[Any], None]:
-    """Says how far a sweep is: on a terminal in one line, elsewhere a line for each change."""
+    """Prints the progress of a sweep: on a terminal in one line, elsewhere a line for each change."""
     said = ""
 
     def show(progress: Any) -> None:
@@ -80,14 +80,14 @@ def line() -> Callable[[Any], None]:
 
 
 def end(found: odonata.Sweep) -> int:
-    """Says which runs failed; the exit code."""
+    """Prints the failed runs; returns the exit code."""
     for failure in found.failed:
         print(f"FAILED {failure}")
     return {"completed": 0, "failed": 3, "interrupted": 130}[found.outcome]
 
 
 def run(main: Callable[[], int]) -> None:
-    """Ends the process with what `main` returns, or with the code of how it was interrupted or misled."""
+    """Ends the process with the exit code of `main`, or of its interruption or usage error."""
     try:
         sys.exit(main())
     except KeyboardInterrupt:

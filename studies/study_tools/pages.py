@@ -1,4 +1,6 @@
-"""The pages of a study, README.md and APPENDIX.md, made of its templates `page.md` and `details.md`."""
+"""The pages of a study, README.md and APPENDIX.md, generated from its templates `page.md` and
+`details.md`.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ def made(study: Path, **values: object) -> dict[Path, str]:
 
 
 def write(texts: Mapping[Path, str]) -> None:
-    """Writes pages, and says so."""
+    """Writes pages, and prints their names."""
     for path, text in texts.items():
         path.write_text(text, encoding="utf-8")
         print(f"written: {path}")

@@ -1,4 +1,4 @@
-"""Studies that measure, and write what they have measured between two marks of a page of `docs`."""
+"""Studies that write their results between two marks of a page of `docs`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 @dataclass(frozen=True)
 class Passage:
-    """What stands between two lines of a page of `docs`."""
+    """The text between two lines of a page of `docs`."""
 
     page: str
     begin: str
     end: str
 
     def write(self, text: str) -> None:
-        """Puts `text` there, in place of what is there."""
+        """Replaces the text."""
         path = DOCS / self.page
         before, _, after = path.read_text(encoding="utf-8").partition(self.begin)
         _, _, after = after.partition(self.end)
@@ -34,9 +34,10 @@ def main(
     passage: Passage,
     text: Callable[[], str],
 ) -> int:
-    """`measure [NAME ...]` or `page`; the exit code.
+    """Runs `measure [NAME ...]` or `page`; returns the exit code.
 
-    `description` is the docstring of the script, `names` says what it can measure; `text` makes the passage.
+    `description` is the docstring of the script, `names` describes the measurable names; `text` makes the
+    passage.
     """
     first, _, rest = description.partition("\n\n")
     parser = argparse.ArgumentParser(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text; the first `left` columns are flush left, the others right."""
+    """Rows of text; the first `left` columns are left-aligned, the others right-aligned."""
 
     title: str
     header: Sequence[str]

@@ -11,30 +11,30 @@ from typing import Any
 from study_tools.claims import Answer, Claim, Kind, Of, Verdict, answer, share
 from study_tools.table import Table
 
-#: Whose a claim is, in a table.
+#: The origin of a claim, in a table.
 _WHOSE = {Kind.PAPER: "the paper's", Kind.PUBLISHED: "published elsewhere", Kind.OWN: "our own"}
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim with what was measured."""
+    """A claim with its measurements."""
 
     claim: Claim[Any]
     answer: Answer
 
     @property
     def verdict(self) -> Verdict:
-        """Whether it holds."""
+        """Whether the claim holds."""
         return self.answer.verdict
 
 
 def judge(claims: Sequence[Claim[Of]], of: Of) -> list[Judged]:
-    """All claims, held against what was measured."""
+    """Judges all claims by the measurements."""
     return [Judged(claim, answer(claim, of)) for claim in claims]
 
 
 def counts(judged: Sequence[Judged]) -> str:
-    """How many claims hold, by whose they are: "claims of the paper: 12 hold, 9 hold in part; ..."."""
+    """Numbers of claims by verdict and origin: "claims of the paper: 12 hold, 9 hold in part; ..."."""
     kinds = [[one for one in judged if one.claim.kind == kind] for kind in Kind]
     return "; ".join(f"{of[0].claim.kind}: {_counted(of)}" for of in kinds if of)
 
@@ -55,7 +55,7 @@ def _counted(judged: Sequence[Judged]) -> str:
 
 
 def tally(judged: Sequence[Judged]) -> Table:
-    """How many claims hold, by whose they are, for Markdown."""
+    """Numbers of claims by verdict and origin, for Markdown."""
     rows = []
     for kind in Kind:
         verdicts = [one.verdict for one in judged if one.claim.kind == kind]
@@ -74,13 +74,13 @@ def overview(judged: Sequence[Judged]) -> Table:
 
 
 def by_kind(judged: Sequence[Judged]) -> list[Judged]:
-    """Claims of the paper first, checks of our own last."""
+    """Claims of the paper first, checks of the study last."""
     kinds = list(Kind)
     return sorted(judged, key=lambda one: kinds.index(one.claim.kind))
 
 
 def short(judged: Sequence[Judged]) -> Table:
-    """What each claim says, and its verdict, for Markdown."""
+    """Each claim and its verdict, for Markdown."""
     rows = [
         [one.claim.says, one.claim.source, f"**{one.verdict}**", share(one.answer.values)]
         for one in by_kind(judged)
@@ -112,7 +112,7 @@ def table(judged: Sequence[Judged]) -> Table:
 
 
 def reasons(judged: Sequence[Judged], notes: Mapping[str, str]) -> str:
-    """Of every claim that does not hold whole, why: a list in Markdown."""
+    """The reason for every claim that does not fully hold: a list in Markdown."""
     wanting = [one for one in judged if one.verdict in (Verdict.PART, Verdict.NOT)]
     lines = [
         f"- **`{one.claim.key}`** ({one.verdict}). {notes.get(one.claim.key, 'Not explained.')}\n"
@@ -131,12 +131,12 @@ def notes(file: Path) -> dict[str, str]:
 
 
 def rules(judged: Sequence[Judged]) -> str:
-    """What is graded, claim by claim: a list in Markdown."""
+    """The grading of each claim: a list in Markdown."""
     return "".join(f"- `{one.claim.key}`: {one.claim.rule}\n" for one in judged)
 
 
 def write_csv(file: Path, judged: Sequence[Judged]) -> None:
-    """Every number that was graded or shown, a row each."""
+    """Writes every graded or shown number, a row each."""
     with file.open("w", newline="", encoding="utf-8") as opened:
         writer = csv.writer(opened, lineterminator="\n")
         writer.writerow(

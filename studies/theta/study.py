@@ -1,8 +1,8 @@
-"""Runs ping-pong and bisection pairing on a machine like Theta, and holds them against what is public of it.
+"""Runs ping-pong and bisection pairing on a machine like Theta, and compares them with public numbers.
 
     study.py quick      pairs of nodes, pairing of up to 512 nodes: a minute
     study.py full       pairing of up to 2,048 nodes, bandwidth by ranks, bisection of 6 and 8 groups: minutes
-    study.py page       README.md, APPENDIX.md and the figure anew, from what --store has kept
+    study.py page       renews README.md, APPENDIX.md and the figure from the results of --store
 
 Results go to results/theta: a row per test in times.parquet, verdicts in claims.csv.
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-# First: it puts what all studies share on the module path.
+# First: it puts the tools of all studies on the module path.
 from theta_study import figures, page, runs  # isort: skip
 
 from study_tools import command, pages, verdicts
@@ -22,7 +22,7 @@ from theta_study import published
 from theta_study.machine import DISTANCES, VARIANTS
 from theta_study.runs import Time
 
-#: What it is called, and what runs it.
+#: The name of a test, and the function that runs it.
 Test = tuple[str, Callable[[], list[Time]]]
 
 

@@ -1,17 +1,17 @@
-"""Runs the study of IEEE TPDS 28(1), dragonfly and torus, and holds it against the paper's claims.
+"""Runs the study of IEEE TPDS 28(1), dragonfly and torus, and judges the paper's claims.
 
     study.py quick      three programs on machines of some 2,000 nodes: five minutes
     study.py larger     AMG with its 13,824 ranks, Crystal Router with more bytes
     study.py machines   ping-pongs on Blue Gene, schedulers and threads
     study.py full       all of these
     study.py amg-full, multigrid-full, crystal-router-full
-                        a program with all its ranks and bytes on a dragonfly; --minutes stops it, saved,
-                        and the same command goes on with it
+                        a program with all its ranks and bytes on a dragonfly; --minutes stops and saves it,
+                        and the same command continues
     study.py processes  all ranks and fewer bytes, by one process and by two under MPI (docs/mpi.md)
-    study.py page       README.md, APPENDIX.md and figures anew, from what --store has kept
+    study.py page       renews README.md, APPENDIX.md and figures from the results of --store
 
-What has been run by the same build is not run again; after Ctrl-C the same command goes on. Results go to
-results/tpds2016, verdicts to claims.csv in there.
+Completed runs of the same build are not repeated; after Ctrl-C the same command continues. Results go to
+results/tpds2016, with verdicts in claims.csv.
 
 Exit code: 0, whatever the verdicts are; 2 if the arguments are wrong; 3 if a run failed; 130 if it was
 interrupted.
@@ -22,7 +22,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-# First: it puts what all studies share on the module path.
+# First: it puts the tools of all studies on the module path.
 from tpds2016_study import bluegene, bluegene_load, cost, figures, full, measures, page, processes  # isort: skip
 
 from study_tools import command, pages, verdicts
@@ -60,7 +60,7 @@ def main() -> int:
 
 
 def sweeps(part: str, arguments: argparse.Namespace) -> str:
-    """Runs the sweeps of a part, judges what they say; gives how they ended."""
+    """Runs the sweeps of a part and judges the results; returns the outcome."""
     folders = [arguments.out / name for name in page.SWEEPS[part]]
     for folder in folders:
         found = odonata.sweep(
@@ -90,7 +90,7 @@ def sweeps(part: str, arguments: argparse.Namespace) -> str:
 
 
 def at_full_size(arguments: argparse.Namespace) -> int:
-    """A program to its end, or for some minutes; what is kept of it replaces what was."""
+    """Runs a program to its end, or for some minutes; replaces its stored results."""
     name, out = arguments.what, arguments.out / "full"
     row = full.run(page.STUDY / "dragonfly.toml", name, out, minutes=arguments.minutes)
     print(page.full_table([row]).text())

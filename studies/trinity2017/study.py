@@ -1,4 +1,4 @@
-"""Runs the study of Trinity's burst buffers under IOR, and holds it against the claims of its text.
+"""Runs the study of Trinity's burst buffers under IOR, and judges the claims of its text.
 
     study.py quick      phase II, 230 buffers, up to 64 nodes: seconds
     study.py phase2     the same up to 512 nodes, N-N and N-1, write and read
@@ -9,9 +9,9 @@
     study.py merged-large  the same with up to 8,192 nodes, N-N read, and N-N write by 2,048
     study.py cabling    the same under the other two cablings, N-N write
     study.py logs FILE...  Darshan logs replayed on phase II, alone and two at once
-    study.py page       README.md, APPENDIX.md and the figure anew, from what --store has kept
+    study.py page       renews README.md, APPENDIX.md and the figure from the results of --store
 
-What has been run by the same build is not run again; after Ctrl-C the same command goes on. Results go to
+Completed runs of the same build are not repeated; after Ctrl-C the same command continues. Results go to
 results/trinity2017/NAME.
 
 Exit code: 0, whatever the verdicts are; 2 if the arguments are wrong; 3 if a run failed; 130 if it was
@@ -22,13 +22,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-# First: it puts what all studies share on the module path.
+# First: it puts the tools of all studies on the module path.
 from trinity2017_study import logs, measures, page  # isort: skip
 
 import matplotlib
 from study_tools import command, pages, verdicts
 
-#: The smaller runs of phase II, of which nothing is kept.
+#: The smaller runs of phase II, which are not stored.
 QUICK = "quick"
 LOGS = "logs"
 
@@ -65,7 +65,7 @@ def replay(files: list[Path], *, store: bool) -> None:
 
 def write_page() -> None:
     """README.md, APPENDIX.md and the figure."""
-    # The same drawing is the same file.
+    # Equal drawings are equal files.
     with matplotlib.rc_context({"svg.hashsalt": "trinity2017"}):
         page.figure(page.stored()).savefig(page.FIGURES / "trinity2017.svg", metadata={"Date": None})
     pages.write(page.texts())

@@ -1,4 +1,4 @@
-"""What a digest is recorded of: a scenario, and the ways in which it is run."""
+"""A case of the recorded digests: a scenario, and the ways to run it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 #: The repository.
 ROOT = Path(__file__).parents[2]
 
-#: Who handles the events: arguments of `odonata.run`. All give the same digest.
+#: Schedulers: arguments of `odonata.run`. All give the same digest.
 SCHEDULERS: dict[str, dict[str, Any]] = {
     "sequential": {"scheduler": "sequential", "threads": 1},
     "conservative": {"scheduler": "conservative", "threads": 2},
@@ -20,30 +20,30 @@ SCHEDULERS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Case:
-    """A scenario, under a name that says what it is there for."""
+    """A scenario, under a name that states its purpose."""
 
-    #: Words from the general to the special, with slashes between them.
+    #: Words from the general to the special, separated by slashes.
     name: str
     scenario: Mapping[str, Any] | Path
-    #: Settings that replace those of the scenario, by dotted key.
+    #: Settings that override those of the scenario, by dotted key.
     overrides: Mapping[str, Any] = field(default_factory=dict)
-    #: Into how many parts the machine is divided where there are several.
+    #: Number of parts of the machine, if it is divided.
     parts: int = 4
-    #: Who handles the events: names in `SCHEDULERS`.
+    #: Schedulers to run with: names in `SCHEDULERS`.
     schedulers: tuple[str, ...] = tuple(SCHEDULERS)
     #: Takes seconds: left out of the quick check.
     long: bool = False
-    #: Takes a minute or more: run only where it is asked for.
+    #: Takes a minute or more: run on request only.
     whole: bool = False
 
     def settings(self, scheduler: str) -> dict[str, Any]:
-        """The settings that replace those of the scenario under a scheduler."""
+        """The settings that override those of the scenario under a scheduler."""
         parts = 1 if scheduler == "sequential" else self.parts
         return {**self.overrides, "run.parts": parts}
 
 
 def merged(*tables: Mapping[str, Any]) -> dict[str, Any]:
-    """The tables as one: what stands in a later one counts, key by key.
+    """Merges the tables key by key; later tables take precedence.
 
     >>> merged({"a": {"b": 1, "c": 2}}, {"a": {"c": 3}})
     {'a': {'b': 1, 'c': 3}}

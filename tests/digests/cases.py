@@ -14,7 +14,7 @@ import traces
 import workloads
 from case import Case
 
-#: Cases of which every column of every table is recorded as well: together they fill all of them.
+#: Cases of which every column of every table is recorded too: together they fill all columns.
 COLUMNS_OF = (
     "application/checkpoint-restart",
     "application/data-loader",

@@ -1,12 +1,12 @@
-"""Holds the results of many runs against those that are recorded in `expected.json`.
+"""Compares the results of many runs with those recorded in `expected.json`.
 
     python tests/digests/check.py [--quick] [--update] [PATTERN ...]
 
-A PATTERN is a part of the names of cases, such as `torus` or `mpi/`; without one, all. Every case is run by
-several schedulers, with its machine undivided and in parts. README.md beside this file says what the cases
-are and what to do when one differs.
+A PATTERN is a part of the names of cases, such as `torus` or `mpi/`; by default all cases run. Several
+schedulers run every case, with its machine undivided and in parts. README.md beside this file describes the
+cases and the handling of differences.
 
-Exit code: 0 all is as recorded, 1 something differs, 2 the request is wrong.
+Exit code: 0 all results are as recorded, 1 something differs, 2 the request is invalid.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from traces import prepare
 
 EXPECTED = Path(__file__).parent / "expected.json"
 
-#: Seconds without any run coming to its end, after which they count as hung; those to their end take minutes.
+#: Seconds without a completed run after which runs count as hung; complete runs take minutes.
 PATIENCE_S, PATIENCE_WHOLE_S = 300, 3_600
 
 Measured = dict[str, Any]
 
 
 def arguments() -> argparse.Namespace:
-    """What the user asks for."""
+    """The request of the user."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -59,7 +59,7 @@ def arguments() -> argparse.Namespace:
 
 
 def chosen(cases: Mapping[str, Case], asked: argparse.Namespace) -> list[Case]:
-    """The cases to run, those that take long first."""
+    """The cases to run, the longest first."""
     patterns = asked.patterns
     found = [case for name, case in cases.items() if not patterns or any(one in name for one in patterns)]
     found = [case for case in found if not (asked.quick and case.long) and (asked.whole or not case.whole)]
@@ -67,7 +67,7 @@ def chosen(cases: Mapping[str, Case], asked: argparse.Namespace) -> list[Case]:
 
 
 def by_schedulers(cases: Iterable[Case], asked: list[str], quick: bool) -> list[tuple[Case, str]]:
-    """Each case with the schedulers asked for; if it is to be `quick`, the first and one other in turn."""
+    """Each case with the requested schedulers; `quick`: the first and one other in turn."""
     runs = []
     for number, case in enumerate(cases):
         schedulers = [scheduler for scheduler in case.schedulers if scheduler in asked]
@@ -78,7 +78,7 @@ def by_schedulers(cases: Iterable[Case], asked: list[str], quick: bool) -> list[
 
 
 def run_all(runs: Iterable[tuple[Case, str]], processes: int, work: Path) -> dict[str, dict[str, Measured]]:
-    """What comes out, by case and scheduler."""
+    """Measurements by case and scheduler."""
     seen: dict[str, dict[str, Measured]] = {}
     # Processes are started anew, not forked: they have threads.
     with ProcessPoolExecutor(processes, get_context("spawn"), initializer=begin, initargs=(work,)) as pool:
@@ -100,7 +100,7 @@ def run_all(runs: Iterable[tuple[Case, str]], processes: int, work: Path) -> dic
 
 
 def difference(expected: Measured | None, seen: Measured) -> str | None:
-    """How a run differs from what is recorded, in words; None: not at all."""
+    """The difference of a run from the recorded results, in words; None without a difference."""
     if "error" in seen:
         return str(seen["error"])
     if expected is None:
@@ -125,7 +125,7 @@ def difference(expected: Measured | None, seen: Measured) -> str | None:
 
 
 def report(expected: Mapping[str, Measured], seen: Mapping[str, Mapping[str, Measured]]) -> int:
-    """Says what differs; in how many cases."""
+    """Prints differences; returns the number of cases with one."""
     differ = 0
     for name, by_scheduler in sorted(seen.items()):
         told = {how: difference(expected.get(name), measured) for how, measured in by_scheduler.items()}
@@ -142,7 +142,7 @@ def report(expected: Mapping[str, Measured], seen: Mapping[str, Mapping[str, Mea
 
 
 def update(expected: dict[str, Measured], seen: Mapping[str, Mapping[str, Measured]]) -> int:
-    """Records what is the same under all schedulers; of how many cases it is not."""
+    """Records results that are equal under all schedulers; returns the number of other cases."""
     wrong = 0
     for name, by_scheduler in sorted(seen.items()):
         first, *others = by_scheduler.values()
@@ -162,7 +162,7 @@ def write(path: Path, expected: Mapping[str, Measured]) -> None:
 
 
 def main() -> int:
-    """Runs what was asked for."""
+    """Runs the requested cases."""
     asked = arguments()
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="odonata-digests-") as folder:

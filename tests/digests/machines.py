@@ -101,7 +101,7 @@ FAMILIES: list[tuple[str, Table, int, list[str]]] = [
     ("graph", {"graph": {"file": str(RING), "nodes_per_router": 2}}, 10, ["up-down"]),
 ]
 
-#: Router models, and what they need beside their name.
+#: Router models, and their required settings.
 ROUTERS: dict[str, Table] = {
     "input-queued": {"router": "input-queued"},
     "output-queued": {"router": "output-queued"},
@@ -141,7 +141,7 @@ def every_routing() -> Iterator[Case]:
                 yield Case(f"machine/{family}/{algorithm}/{router}", scenario(machine, nodes, network))
 
 
-#: Settings of routing on a family: what to call them, the family, table `network.routing`.
+#: Settings of routing on a family: label, family, table `network.routing`.
 ROUTINGS: list[tuple[str, str, Table]] = [
     ("by-router", "dragonfly", {"algorithm": "valiant", "via": "router"}),
     ("by-router", "dragonfly", {"algorithm": "progressive-adaptive", "via": "router"}),
@@ -182,7 +182,7 @@ ROUTINGS: list[tuple[str, str, Table]] = [
 
 
 def settings_of_routing() -> Iterator[Case]:
-    """What `network.routing` has beside the algorithm, under all router models."""
+    """Settings of `network.routing` besides the algorithm, under all router models."""
     machines = {name: (machine, nodes) for name, machine, nodes, _ in FAMILIES}
     for name, family, routing in ROUTINGS:
         for router, keys in ROUTERS.items():
@@ -273,7 +273,7 @@ def flow_control() -> Iterator[Case]:
 
 
 def arbitrations() -> Iterator[Case]:
-    """Which packet an output takes, in every router model."""
+    """Every arbitration, in every router model."""
     routers = {**ROUTERS, "fifo": {"router": "input-queued", "input_queues": "fifo"}}
     for name, router in routers.items():
         for arbitration in ("age", "first-come", "lowest-first"):
@@ -333,7 +333,7 @@ def pipelines() -> Iterator[Case]:
 
 
 def cables() -> Iterator[Case]:
-    """Cables that carry nothing, or less; arrangements of global links."""
+    """Failed and slow cables; arrangements of global links."""
     broken = {"failed_links": [{"routers": [0, 1]}], "torus": {"dims": [4, 3], "nodes_per_router": 2}}
     slow = {
         "degraded_links": [{"routers": [0, 1], "factor": 0.25}],

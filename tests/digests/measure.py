@@ -1,4 +1,4 @@
-"""Runs a case in a process of its own, and says what came out."""
+"""Runs a case in a process of its own, and returns the measurements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cases import COLUMNS_OF, all_cases
 
 import odonata
 
-#: What is recorded of `run.json`. The digest says it all; the rest says what kind of difference there is.
+#: Recorded keys of `run.json`. The digest covers everything; the others show the kind of a difference.
 KEYS = ("digest", "outcome", "simulated_s", "packets", "packet_hops", "messages", "bytes_delivered")
 
 _cases: dict[str, Case] = {}
@@ -24,7 +24,7 @@ def begin(work: Path) -> None:
 
 
 def measure(name: str, scheduler: str) -> dict[str, Any]:
-    """What is recorded of a case, or `error`: why there is nothing."""
+    """The measurements of a case, or `error` with the reason for their absence."""
     case = _cases[name]
     try:
         results = odonata.run(
@@ -34,7 +34,7 @@ def measure(name: str, scheduler: str) -> dict[str, Any]:
             **SCHEDULERS[scheduler],
         )
     except Exception:
-        # Whatever it is, the other cases go on.
+        # Whatever the error is, the other cases continue.
         return {"error": traceback.format_exc(limit=-2).strip()}
     seen: dict[str, Any] = {key: results.run[key] for key in KEYS}
     if name in COLUMNS_OF:
@@ -43,7 +43,7 @@ def measure(name: str, scheduler: str) -> dict[str, Any]:
 
 
 def columns(results: odonata.Results) -> dict[str, str]:
-    """A hash of the values of every column that has some, by `table.column`."""
+    """A hash of the values of every non-empty column, by `table.column`."""
     found = {}
     for name in results.tables:
         table = results.table(name)
@@ -55,7 +55,7 @@ def columns(results: odonata.Results) -> dict[str, str]:
 
 
 def _hash(values: list[Any]) -> str:
-    """Of numbers every bit counts.
+    """For numbers every bit counts.
 
     >>> _hash([0.1, None]) == _hash([0.1, None]), _hash([0.1 + 0.2]) == _hash([0.3])
     (True, False)

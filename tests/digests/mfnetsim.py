@@ -1,4 +1,4 @@
-"""The MFNetSim case study: its 24 runs from their start, four of them to their end."""
+"""The MFNetSim case study: the start of its 24 runs, and four complete ones."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from case import ROOT, Case
 
-#: Simulated time until all jobs send, and until much has come to wait. Runs that compute for 100 ms before
-#: they write begin then.
+#: Simulated time until all jobs send, and until many packets wait. Runs that compute for 100 ms before they
+#: write begin then.
 START_MS, FIRST_MS, BEFORE_WRITES_MS = 0.2, 5, 100
 
-#: Run to their end where it is asked for.
+#: Complete runs, on request.
 WHOLE = ("cont-min-checkpoint", "rand-min-cosmo", "cont-par-nekbone", "rand-par-wkld2")
 
 #: An optimistic run of some millions of packets takes ten times as long as a sequential one.

@@ -88,7 +88,7 @@ def collectives() -> Iterator[Case]:
                 yield Case(label, on_dragonfly(jobs, mpi={"collectives": {"library": library}}))
 
 
-#: How messages are sent: table `mpi`.
+#: Protocols of messages: table `mpi`.
 PROTOCOLS: dict[str, Table] = {
     "eager": {"eager_threshold": "none"},
     "rendezvous": {"eager_threshold": "0 B"},

@@ -1,6 +1,6 @@
-"""Scenarios drawn at random, always the same ones: settings that nobody thought of together.
+"""Random scenarios, always the same ones: unplanned combinations of settings.
 
-What is drawn is possible by construction. Rounded times and sizes make events tie.
+All are possible by construction. Rounded times and sizes make events tie.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import rank_programs
 from case import Case
 from machines import FAMILIES as ALL
 
-#: Families that joined later would change every draw; they have cases of their own.
+#: Families added later would change every draw; they have cases of their own.
 FAMILIES = [family for family in ALL if family[0] not in ("polarfly", "rail-optimized")]
 
 Table = dict[str, Any]
 T = TypeVar("T")
 
-#: How many there are.
+#: Number of scenarios.
 SCENARIOS = 200
 
 
@@ -39,13 +39,13 @@ class Draws:
         return choices[self.below(len(choices))]
 
     def chance(self, percent: int) -> bool:
-        """True so often."""
+        """True with this probability."""
         return self.below(100) < percent
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What has been drawn of the machine, as far as the rest goes by it."""
+    """The drawn properties of the machine that later draws depend on."""
 
     family: str
     nodes: int
@@ -177,7 +177,7 @@ def _routing(draws: Draws, machine: Machine) -> Table:
     ):
         routing["via"] = draws.one_of(["group", "router"])
     if machine.algorithm == "ugal" and machine.groups:
-        # What routers know of each other in a cycle is the business of the cases `routing/`.
+        # The cases `routing/` cover the knowledge of routers within a cycle.
         known = ["local", "piggyback"] if machine.router == "pipelined" else ["local", "global", "piggyback"]
         routing["knowledge"] = draws.one_of(known)
         if routing["knowledge"] != "local":
@@ -247,7 +247,7 @@ def _jobs(draws: Draws, machine: Machine, with_storage: bool, classes: list[str]
 
 
 def _work(draws: Draws, ranks: int, with_storage: bool) -> Table:
-    """What a job does: traffic, an application, or a program of `rank_programs`."""
+    """The work of a job: traffic, an application, or a program of `rank_programs`."""
     size = draws.one_of([0, 64, 3_000, 8_192, 40_960])
     compute = draws.one_of(["0 ns", "1 us", "1.7 us"])
     kind = draws.below(9 if with_storage else 6)

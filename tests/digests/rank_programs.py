@@ -76,9 +76,9 @@ def all_collectives(rank: int, ranks: int, *, size: int = 4_000, later: bool = F
 
 
 def point_to_point(rank: int, ranks: int, *, size: int = 9_000) -> Iterator[Operation]:
-    """Sends of every kind, receives from anybody, probes, waits for one, some and all; around a ring."""
+    """Sends of every kind, receives from any source, probes, waits for one, some and all; around a ring."""
     right, left = (rank + 1) % ranks, (rank - 1) % ranks
-    # Unexpected: received long after they have come.
+    # Unexpected: received long after arrival.
     yield ops.isend(right, size, request=0, tag=1)
     yield ops.isend(right, 40, request=1, tag=2)
     yield ops.compute(30e-6)
@@ -104,7 +104,7 @@ def point_to_point(rank: int, ranks: int, *, size: int = 9_000) -> Iterator[Oper
     yield ops.irecv(left, size, request=30, tag=11)
     yield ops.issend(right, size, request=31, tag=11)
     yield ops.wait_all(30, 2)
-    # To nobody, to oneself, and without a wait.
+    # To no rank, to itself, and without a wait.
     yield ops.send(ops.NOBODY, size)
     yield ops.irecv(rank, 500, request=33, tag=12)
     yield ops.send(rank, 500, tag=12)
@@ -115,7 +115,7 @@ def point_to_point(rank: int, ranks: int, *, size: int = 9_000) -> Iterator[Oper
 
 
 def anybody(rank: int, ranks: int, *, size: int = 2_000) -> Iterator[Operation]:
-    """Rank 0 receives from whoever comes first, and answers."""
+    """Rank 0 receives from the first sender, and answers."""
     if rank == 0:
         for _ in range(ranks - 1):
             yield ops.probe()
@@ -129,7 +129,7 @@ def anybody(rank: int, ranks: int, *, size: int = 2_000) -> Iterator[Operation]:
 
 
 def persistent(rank: int, ranks: int, *, size: int = 5_000, rounds: int = 5) -> Iterator[Operation]:
-    """Persistent requests: alone, together, freed while they are under way."""
+    """Persistent requests: alone, together, freed in flight."""
     right, left = (rank + 1) % ranks, (rank - 1) % ranks
     yield ops.recv_init(left, size, request=0, tag=1)
     yield ops.recv_init(right, size, request=1, tag=2)
@@ -224,13 +224,13 @@ def files(rank: int, ranks: int, *, size: int = 50_000) -> Iterator[Operation]:
 
 
 def stuck(rank: int, ranks: int) -> Iterator[Operation]:
-    """Everybody receives before sending: nobody ever goes on."""
+    """All ranks receive before sending: a deadlock."""
     yield ops.recv((rank - 1) % ranks, 8)
     yield ops.send((rank + 1) % ranks, 8)
 
 
 def fails(rank: int, ranks: int) -> Iterator[Operation]:
-    """Rank 3 raises an error in the midst of the run."""
+    """Rank 3 raises an error during the run."""
     yield ops.sendrecv((rank + 1) % ranks, 9_000, (rank - 1) % ranks, 9_000)
     if rank == 3:
         raise LookupError("on purpose")

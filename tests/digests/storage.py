@@ -1,4 +1,4 @@
-"""Storage servers: which nodes they are, who uses which, what they do with a request, what is behind them."""
+"""Storage servers: their nodes, their clients, their handling of requests, and the tiers below them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ VARIANTS: dict[str, Table] = {
     "striped-from-the-third": {"layout": {"striped": {"stripe": "20 KiB", "start": {"server": 2}}}},
     "locks": {"layout": "hash", "locks": {"granularity": "64 KiB", "revocation": "2 us"}},
     "write-behind": {"write_behind": "60 KiB"},
-    # Writes wait for ever.
+    # Writes wait forever.
     "full": {"device": {"capacity": "90 kB"}},
 }
 
@@ -96,7 +96,7 @@ DEVICES: dict[str, Table] = {
 
 
 def _files() -> Iterator[Case]:
-    """Who writes to which file, and where in it."""
+    """The file and the offset that each rank writes to."""
     storage = merged(BASE, {"layout": {"striped": {"stripe": "16 KiB"}}, "locks": {"granularity": "4 KiB"}})
     kinds: dict[str, Table] = {
         "per-rank": {"file": "per-rank", "record": "15 kB"},
@@ -131,7 +131,7 @@ def _metadata() -> Iterator[Case]:
         yield Case(f"storage/metadata-{name}", on_dragonfly([*JOBS, mdtest], storage=merged(BASE, keys)))
 
 
-#: What a synchronisation of files waits for.
+#: Settings of file synchronization.
 SYNC: dict[str, Table] = {
     "device": {"manager": {"acknowledge": "memory"}},
     "disk-cache": {"device": {"hdd": {}}},
@@ -148,7 +148,7 @@ SYNC: dict[str, Table] = {
 }
 
 
-#: Clients that lose their patience, and servers that fail for good or for a while.
+#: Clients that give up, and servers that fail for good or for a while.
 FAILURES: dict[str, Table] = {
     "error": {"client": {"on_failure": "error"}},
     "re-route": {"client": {"on_failure": "re-route", "lost_reads": "below"}},
@@ -225,7 +225,7 @@ def _failures() -> Iterator[Case]:
         yield Case(f"storage/failure-{name}", on_dragonfly(JOBS, storage=merged(base, keys)))
 
 
-#: What survives of checkpoints whose servers fail again and again, alone or above a tier that fails too.
+#: Checkpoints whose servers fail repeatedly, alone or above a tier that fails too.
 RESTARTS: dict[str, Table] = {
     "one-tier": {},
     "tiers": {
@@ -280,8 +280,8 @@ def _sync() -> Iterator[Case]:
         yield Case(f"storage/sync-{name}", on_dragonfly(jobs, storage=merged(base, keys)))
 
 
-#: What is brought in before a job starts or while it reads, and taken out at its end; with metadata servers
-#: and faults that pass.
+#: Stage-in before a job starts or while it reads, and stage-out at its end; with metadata servers and
+#: temporary faults.
 STAGES: dict[str, Table] = {
     "in-and-out": {"policy": {"drain": "job-end"}},
     "read-ahead": {"policy": {"read": "cache", "read_ahead": "48 KiB"}},
@@ -324,7 +324,7 @@ def _stages() -> Iterator[Case]:
         yield Case(f"storage/stage-{name}", on_dragonfly(jobs, storage=merged(merged(BASE, tiers), keys)))
 
 
-#: Files that are removed where servers know which bytes are whose, while others write and drain.
+#: Removal of files from servers with an index of extents, while other jobs write and drain.
 REMOVALS: dict[str, Table] = {
     "index": {"manager": {"extents": True}, "layout": {"striped": {"stripe": "16 KiB"}}},
     "through": {

@@ -1,4 +1,4 @@
-"""Traffic patterns, applications, rules between jobs, placement, and what is recorded."""
+"""Traffic patterns, applications, rules between jobs, placement, and recordings."""
 
 from __future__ import annotations
 
@@ -347,7 +347,7 @@ def rules() -> Iterator[Case]:
 
 
 def recorded() -> Iterator[Case]:
-    """What is recorded beside the results proper, and ends before the end of all jobs."""
+    """Optional recordings, and runs that end before their jobs."""
     runs: dict[str, Table] = {
         "mix": {},
         "series": {"series_interval": "7 us"},

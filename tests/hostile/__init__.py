@@ -1,1 +1,1 @@
-"""Random and hostile trials of everything that a user can hand to Odonata; see README.md beside this file."""
+"""Random and hostile trials of everything that Odonata accepts; see README.md beside this file."""

@@ -1,7 +1,7 @@
-"""`python -m hostile`: random and hostile trials for some minutes, what they found, and a count.
+"""`python -m hostile`: random and hostile trials for some minutes, their findings, and counts.
 
-Exit code: 0 no findings, 1 some, 2 the command line is wrong or a campaign came to no trial, 130 it was
-interrupted before there were any.
+Exit code: 0 no findings, 1 some, 2 the command line is invalid or a campaign ran no trial, 130 it was
+interrupted before any trial.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
 
 
 def again(place: Path, scratch: Path) -> int:
-    """Runs a trial that was kept, and says what it finds."""
+    """Repeats a kept trial, and prints its findings."""
     name, trial = ledger.load(place)
     which = _prepared(name, scratch)
     ledger.copy_files(place, scratch / "trial")
@@ -68,7 +68,7 @@ def _prepared(name: str, scratch: Path) -> Campaign:
 
 
 def one(kept: Ledger, seconds: float, options: argparse.Namespace, scratch: Path) -> None:
-    """Carries out one campaign, and enters what came of it."""
+    """Runs one campaign, and records its results."""
     which = _prepared(kept.name, scratch)
     reports = pool.carry_out(
         which,
@@ -86,7 +86,7 @@ def one(kept: Ledger, seconds: float, options: argparse.Namespace, scratch: Path
 
 
 def all_of(names: Sequence[str], options: argparse.Namespace, scratch: Path) -> tuple[list[Ledger], bool]:
-    """Carries out these campaigns, and says of each what it came to; whether it was interrupted."""
+    """Runs these campaigns and prints their results; returns whether it was interrupted."""
     shares = [campaign(name, scratch).share for name in names]
     ledgers: list[Ledger] = []
     stopped = False
@@ -107,7 +107,7 @@ def all_of(names: Sequence[str], options: argparse.Namespace, scratch: Path) -> 
 def main(given: Sequence[str] | None = None) -> int:
     """Runs the campaigns; the exit code."""
     options = arguments(given)
-    # Who ends it gets the count until then, however he does it.
+    # Any signal that ends it prints the count up to then.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     scratch = Path(tempfile.mkdtemp(prefix="hostile-"))
     began = time.monotonic()

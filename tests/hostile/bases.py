@@ -1,4 +1,4 @@
-"""Scenarios that trials begin with: small ones of `seeds`, the project's own, and files that they need."""
+"""Scenarios that trials start from: small ones of `seeds`, the project's own, and their files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from odonata import _core
 ROOT = Path(__file__).parents[2]
 SEEDS = Path(__file__).parent / "seeds"
 
-#: Presets are machines without jobs; on the large ones few ranks exchange little.
+#: Presets are machines without jobs; on the large ones few ranks send few messages.
 JOBS = """
 [[jobs]]
 name = "halo"
@@ -56,7 +56,7 @@ def all_bases() -> list[Base]:
         machine = "[machine.mesh]\ndims = [4, 4]\n" if name == "booksim" else ""
         found.append(Base(name, f'preset = "{name}"\n{machine}{JOBS}'))
     for base in _of(ROOT / "studies/booksim/scenarios"):
-        # Made for load sweeps: traffic without an end.
+        # Made for load sweeps: endless traffic.
         found.append(Base(base.name, base.text.replace(" load = ", " messages = 20, load = ")))
     lists = sorted((ROOT / "studies/mfnetsim/nodes").glob("*.csv"))
     nodes = {path.name: path.read_bytes() for path in lists}

@@ -1,6 +1,6 @@
-"""What trials do with Odonata: simulate within a budget, and give a command as a user types it.
+"""Calls of Odonata in trials: simulate within a budget, and run a command like a user.
 
-Both in this process: a worker, which may be killed.
+Both run in this process, a worker that may be killed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SLICE_S = 0.02
 
 @dataclass
 class Simulated:
-    """A run that has ended by itself or because its budget was used up."""
+    """A run that ended by itself or exhausted its budget."""
 
     run: dict[str, Any]
     finished: bool
@@ -36,12 +36,12 @@ class Simulated:
 
     @property
     def outcome(self) -> str:
-        """How it ended, by itself or not."""
+        """The outcome, also of an unfinished run."""
         return str(self.run["outcome"]) if self.finished else "out of budget"
 
 
 def drive(simulation: _core.Simulation, events: int) -> tuple[bool, int]:
-    """Advances until the end or so many events; whether it was the end, and how many there were."""
+    """Advances to the end or for this many events; returns whether it ended, and the number of events."""
     while True:
         state = simulation.advance(SLICE_S)
         if state["finished"] or state["events"] >= events:  # type: ignore[operator]
@@ -55,7 +55,7 @@ def simulate(
     *,
     tables: Sequence[str] | None = (),
 ) -> Simulated:
-    """Runs the scenario at `path` for about so many events at most; with these tables, or all (None)."""
+    """Runs the scenario at `path` for about this many events at most; with these tables, or all (None)."""
     simulation = runner.Task(reading.read_scenario(path), str(path), list(overrides), None).build()
     finished, seen = drive(simulation, events)
     simulation.finish(interrupted=not finished)
@@ -67,7 +67,7 @@ def simulate(
 
 
 def rows(simulated: Simulated, table: str) -> list[dict[str, Any]]:
-    """The rows of a table that was asked for."""
+    """The rows of a requested table."""
     found: list[dict[str, Any]] = simulated.tables[table].to_pylist()
     return found
 
@@ -86,10 +86,10 @@ def fingerprint(simulation: _core.Simulation) -> str:
 
 @dataclass(frozen=True)
 class Transcript:
-    """What a command printed, and how it ended."""
+    """The output of a command, and its exit code."""
 
     arguments: tuple[str, ...]
-    #: None: it left by an exception that no user should see.
+    #: None: it raised an exception that no user should see.
     code: int | None
     out: str
     err: str
@@ -97,13 +97,13 @@ class Transcript:
 
     @property
     def command(self) -> str:
-        """As it is typed."""
+        """The command line."""
         return "odonata " + " ".join(self.arguments)
 
 
 @contextlib.contextmanager
 def inside(folder: Path) -> Iterator[None]:
-    """With `folder` as the current one."""
+    """Makes `folder` the current folder."""
     before = Path.cwd()
     os.chdir(folder)
     try:
@@ -113,13 +113,13 @@ def inside(folder: Path) -> Iterator[None]:
 
 
 def command(folder: Path, *arguments: str) -> Transcript:
-    """Gives the command `odonata` in `folder`."""
+    """Runs the command `odonata` in `folder`."""
     from odonata import cli
 
     code: int | None = None
     escaped: BaseException | None = None
     with contextlib.ExitStack() as stack:
-        # Files, as a shell would give it, with the errors that Python has for them.
+        # Files, as from a shell, with Python's error handling for them.
         out = stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8"))
         err = stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", errors="backslashreplace"))
         stack.enter_context(inside(folder))
@@ -139,7 +139,7 @@ def command(folder: Path, *arguments: str) -> Transcript:
                 file.seek(0)
                 texts.append(file.read())
             except OSError:
-                # Where an answer could not be printed, what it went to is another file now.
+                # If an answer could not be printed, its stream is another file now.
                 texts.append("")
     return Transcript(arguments, code, texts[0], texts[1], escaped)
 
@@ -167,10 +167,10 @@ def command_rules(
     codes: Sequence[int] = (0, 2, 3),
     made_with: Sequence[int] = (0, 3),
 ) -> list[Finding]:
-    """Whether a command ended as it should.
+    """Whether a command ended correctly.
 
-    `makes` is the folder or file that it makes where it ends with one of the codes `made_with`, and `codes`
-    are those that it may end with here.
+    `makes` is the folder or file that it makes if it ends with one of the codes `made_with`; `codes` are the
+    allowed exit codes.
     """
     from hostile.oracle import failure
 
@@ -198,7 +198,7 @@ def command_rules(
 
 
 def _result_rules(done: Transcript, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[Finding]:
-    """Whether the result of a run goes with its exit code."""
+    """Whether the result of a run matches its exit code."""
     made = [
         name
         for name in after

@@ -1,9 +1,8 @@
-"""What a campaign is: trials, each made from a seed and its number alone, and the rules that are to hold in
-each.
+"""Campaigns: trials, each made from a seed and its number alone, and the rules that each must satisfy.
 
-A campaign makes the files of a trial in an empty folder (`make`) and carries it out there (`run`). Both
-happen in a worker process (`worker.py`), which may crash or hang; the process that deals out the numbers
-makes the files of a trial with findings once more, to keep them.
+A campaign makes the files of a trial in an empty folder (`make`) and runs the trial there (`run`). Both
+happen in a worker process (`worker.py`), which may crash or hang. The parent process makes the files of a
+trial with findings once more, to keep them.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import Any
 
 from hostile.oracle import Finding
 
-#: Name: module and class, in the order in which they are run.
+#: Name: module and class, in the order of execution.
 CAMPAIGNS = {
     "scenarios": "hostile.scenarios:Scenarios",
     "combinations": "hostile.combinations:Combinations",
@@ -29,27 +28,27 @@ CAMPAIGNS = {
     "extremes": "hostile.extremes:Extremes",
 }
 
-#: Told what a trial is about to do, so that it is known where it hung or crashed.
+#: Called with the next step of a trial, so that a hang or crash can be located.
 Tell = Callable[[str], None]
 
 
 @dataclass
 class Trial:
-    """What `make` has made beside the files in the folder."""
+    """The result of `make`, beside the files in the folder."""
 
-    #: The commands that show it to a user, as they are typed in the folder.
+    #: The commands that reproduce it for a user, in the folder.
     commands: list[str]
-    #: What `run` has to know; goes through JSON.
+    #: Data for `run`, in JSON.
     about: dict[str, Any] = field(default_factory=dict)
-    #: Whether it has code of a user that comes to no end, so that nothing but the limit of CPU time ends it.
+    #: Whether it has endless user code, so that only the limit of CPU time ends it.
     endless: bool = False
 
 
 @dataclass
 class Verdict:
-    """How a trial ended."""
+    """The result of a trial."""
 
-    #: In a word, for the counts: "refused", "completed", ...
+    #: The outcome in a word, for the counts: "refused", "completed", ...
     ending: str
     findings: list[Finding] = field(default_factory=list)
 
@@ -57,19 +56,19 @@ class Verdict:
 class Campaign(ABC):
     """One kind of trials."""
 
-    #: Part of the time that it gets.
+    #: Its part of the time.
     share: float = 1.0
-    #: Address space of a worker in bytes, which keeps the computer safe from what takes too much.
+    #: Address space of a worker in bytes, which protects the computer.
     memory: int = 4 << 30
     #: CPU time in seconds after which a trial counts as hung.
     patience_s: float = 10.0
 
     def __init__(self, fixtures: Path) -> None:
-        #: A folder for what all trials need, made by `prepare`.
+        #: A folder for files of all trials, made by `prepare`.
         self.fixtures = fixtures
 
     def prepare(self) -> None:  # noqa: B027 - most need nothing
-        """Makes what all trials need, once, in `fixtures`."""
+        """Makes the files of all trials, once, in `fixtures`."""
 
     @abstractmethod
     def make(self, lot: random.Random, folder: Path) -> Trial:
@@ -77,11 +76,11 @@ class Campaign(ABC):
 
     @abstractmethod
     def run(self, trial: Trial, folder: Path, tell: Tell) -> Verdict:
-        """Carries it out in `folder`, which it may leave in any state."""
+        """Runs the trial in `folder`, which may end in any state."""
 
 
 def campaign(name: str, fixtures: Path) -> Campaign:
-    """The campaign of this name; of another one than those above as MODULE:CLASS."""
+    """The campaign of this name; another one as MODULE:CLASS."""
     module, _, which = CAMPAIGNS.get(name, name).partition(":")
     made = getattr(import_module(module), which)(fixtures)
     assert isinstance(made, Campaign)
@@ -89,5 +88,5 @@ def campaign(name: str, fixtures: Path) -> Campaign:
 
 
 def lot_of(seed: int, name: str, number: int) -> random.Random:
-    """All random choices of a trial; the same wherever it is made."""
+    """The random choices of a trial; the same in every process."""
     return random.Random(f"{seed} {name} {number}")

@@ -1,10 +1,10 @@
-"""Campaign: what can be combined in a network, under short traffic with an end.
+"""Campaign: combinations of network settings, under short finite traffic.
 
-Topology, router model, switching, routing, knowledge, traffic classes, congestion control, buffers and
-rates are drawn on machines of up to a hundred nodes. What is refused has to name its key; what `check`
-proves free of deadlock has to complete, with every message, byte and packet that was asked for, sent,
-carried and received. A quarter of the trials send one packet alone: its latency is a closed form
-(docs/model.md, docs/router.md) of the routers that it has visited.
+Topology, router model, switching, routing, knowledge, traffic classes, congestion control, buffers and rates
+are drawn on machines of up to a hundred nodes. A refusal must name its key. A machine that `check` proves
+free of deadlock must complete, and send, carry and receive every requested message, byte and packet. A
+quarter of the trials send one packet alone: its latency is a closed form (docs/model.md, docs/router.md) of
+the routers that it has visited.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from hostile.networks import one_of
 from hostile.oracle import Finding
 
 NAME = "scenario.toml"
-#: Events of a run that is called endless: short traffic on a hundred nodes has a tenth of them.
+#: Events from which a run counts as endless: short traffic on a hundred nodes has a tenth of them.
 EVENTS = 8_000_000
-#: Patterns in which every rank sends, and what they need.
+#: Patterns in which every rank sends, and their requirements.
 PATTERNS: dict[str, dict[str, Any]] = {
     "uniform": {},
     "shift": {"by": 1},
@@ -31,7 +31,7 @@ PATTERNS: dict[str, dict[str, Any]] = {
     "permutation": {},
     "tornado": {},
 }
-#: Seconds by which a closed form may be missed: each quantity is rounded to a picosecond.
+#: Tolerance of a closed form in seconds: each quantity is rounded to a picosecond.
 ROUNDING_S = 40e-12
 
 
@@ -68,7 +68,7 @@ class Combinations(Campaign):
         return Trial([f"odonata check {NAME}", f"odonata run {NAME} -o out"], about)
 
     def run(self, trial: Trial, folder: Path, tell: Tell) -> Verdict:
-        """`check`, a run to its end, and the books."""
+        """`check`, a run to its end, and the conservation rules."""
         before = calls.contents(folder)
         scenario = folder / NAME
         tell("check")
@@ -107,7 +107,7 @@ def _traffic(
     for number in range(lot.randint(1, 2)):
         if left < 2:
             break
-        # Half-way around a ring of two is nowhere.
+        # There is no half way around a ring of two.
         ranks = lot.randint(min(3, left), left) if number else lot.randint(max(min(3, left), left // 2), left)
         left -= ranks
         pattern = lot.choice(sorted(PATTERNS))
@@ -138,13 +138,15 @@ def _one_packet(lot: random.Random, machine: networks.Machine, network: networks
 
 
 def _level(lot: random.Random, network: networks.Network, job: dict[str, Any]) -> dict[str, Any]:
-    """Makes all links between routers alike, so that only their number counts; what the closed form needs."""
+    """Makes all links between routers equal, so that only their number counts; returns the data for the
+    closed form.
+    """
     links = network.keys["links"]
     between = {name: link for name, link in links.items() if name != "terminal"}
     chosen = dict(lot.choice(sorted(between.values(), key=str)))
     if network.clocked:
         chosen["bandwidth"] = links["terminal"]["bandwidth"] = "1 flit/cycle"
-        # Room for credits to be back before it is used up.
+        # Room for credits to return before it is used up.
         room = f"{64 * network.packet + 4096 * 64} B"
         chosen["buffer"] = links["terminal"]["buffer"] = room
         pipeline = network.keys["pipeline"]
@@ -177,7 +179,7 @@ def _rate(text: str) -> float:
 
 
 def zero_load_s(about: dict[str, Any], routers: int) -> float:
-    """Latency of a packet alone over so many routers, from its start on the terminal link."""
+    """Latency of a lone packet over this many routers, from its start on the terminal link."""
     size, flit = about["bytes"], about["flit"]
     terminal, link = about["terminal"], about["link"]
     if about["clocked"]:
@@ -207,7 +209,7 @@ def closed_form(simulated: calls.Simulated, about: dict[str, Any]) -> list[Findi
     routers = round(row["hops_mean"])
     expected = zero_load_s(about, routers)
     seen = row["packet_latency_min_s"]
-    # What comes between two edges of a clock waits for the next one.
+    # Events between two clock edges wait for the next one.
     late = 1e-9 if about["clocked"] else 0.0
     if not -ROUNDING_S <= seen - expected <= late + ROUNDING_S:
         text = f"{seen * 1e9:.3f} ns over {routers} routers, expected {expected * 1e9:.3f} ns\n{about}"
@@ -216,7 +218,7 @@ def closed_form(simulated: calls.Simulated, about: dict[str, Any]) -> list[Findi
 
 
 def conservation(simulated: calls.Simulated, packet: int) -> list[Finding]:
-    """Whether what was asked for was sent, carried and received, message by message and byte by byte."""
+    """Whether the requested messages and bytes were sent, carried and received."""
     run = simulated.run
     received: Counter[str] = Counter()
     sent: Counter[str] = Counter()

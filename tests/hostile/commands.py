@@ -1,8 +1,8 @@
-"""Campaign: command lines, and the conditions that they meet.
+"""Campaign: command lines, and their conditions.
 
-Names, settings and options that nobody means; targets that are there already, cannot be, or are the input
-itself; a standard output that is closed or full, and a disk that takes no more. Exit codes are those of
-README.md, and what is there is not touched unless `--force` says so.
+Unusual names, settings and options; targets that exist, are impossible, or are the input itself; a standard
+output that is closed or full, and a full disk. Exit codes are those of README.md, and existing files are
+unchanged without `--force`.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _template(text: str) -> Draw:
     return draw
 
 
-#: Command lines: template, and what they make if all is right.
+#: Command lines: template, and the output of a correct one.
 COMMANDS: tuple[str, ...] = (
     "run scenario.toml -o OUT --quiet",
     "run scenario.toml -o OUT",
@@ -188,7 +188,7 @@ COMMANDS: tuple[str, ...] = (
     "",
 )
 
-#: Command lines for hostile surroundings: they are right.
+#: Correct command lines for hostile conditions.
 RIGHT = (
     "run scenario.toml -o out",
     "run scenario.toml -o out --json",
@@ -210,11 +210,11 @@ RIGHT = (
     "schema",
 )
 SURROUNDINGS = ("closed output", "closed errors", "full output", "no reader", "full disk", "all closed")
-#: Bytes that a file may have on the full disk.
+#: Largest file on the full disk, in bytes.
 DISK = 700
 PATIENCE_S = 300
 
-#: After which option or argument the name of what is made stands.
+#: Options and arguments before the name of an output.
 TARGETS = ("-o", "--export", "--matrix", "--plot")
 
 
@@ -259,7 +259,7 @@ class Commands(Campaign):
         return Trial([f"odonata {shown}{around}"], about)
 
     def run(self, trial: Trial, folder: Path, tell: Tell) -> Verdict:
-        """The command, and what it has left."""
+        """Runs the command, and checks its output."""
         words, around = list(trial.about["words"]), trial.about["surroundings"]
         tell(trial.commands[0])
         before = calls.contents(folder)
@@ -270,10 +270,10 @@ class Commands(Campaign):
             )
         else:
             done = _elsewhere(folder, words, around)
-            # What cannot be written is the computer's fault; what nobody wants to read is nobody's.
+            # A failed write is an error of the computer; an unread pipe is no error.
             codes = (0, 1) if around == "full disk" or "output" in around or "all" in around else (0,)
         after = calls.contents(folder)
-        # What could be written, but not told of, stays.
+        # Output that was written stays, even if its message could not be printed.
         made_with = (0, 3) if around in (None, "full disk") else (0, 1, 3)
         if around is None and "No space left on device" in done.err:
             codes = (*codes, 1)
@@ -292,7 +292,7 @@ class Commands(Campaign):
 
 
 def _target(words: list[str]) -> str | None:
-    """What the command line says is to be made."""
+    """The output that the command line names."""
     for option in TARGETS:
         if option in words and words.index(option) + 1 < len(words):
             return _plain(words[words.index(option) + 1])
@@ -308,12 +308,12 @@ def _target(words: list[str]) -> str | None:
 
 
 def _plain(name: str) -> str | None:
-    """The first folder of a path: all that is made lies in it."""
+    """The first folder of a path: all output lies in it."""
     return name.strip("/").partition("/")[0] or None
 
 
 def _touched(before: dict[str, bytes], after: dict[str, bytes], words: list[str]) -> list[Finding]:
-    """What was there and is not any more, or is another: nobody has said `--force`."""
+    """Files that were removed or changed without `--force`."""
     lost = [name for name in before if after.get(name) != before[name]]
     if not lost or "--write" in words:
         return []
@@ -323,7 +323,7 @@ def _touched(before: dict[str, bytes], after: dict[str, bytes], words: list[str]
 
 
 def _elsewhere(folder: Path, words: list[str], around: str) -> calls.Transcript:
-    """The command in a process of its own, in surroundings that are against it."""
+    """Runs the command in a process of its own, under hostile conditions."""
     command = [sys.executable, "-m", "odonata", *words]
     shell = {
         "closed output": "exec {} >&-",
@@ -341,7 +341,7 @@ def _elsewhere(folder: Path, words: list[str], around: str) -> calls.Transcript:
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (DISK, DISK))
 
-    # Not the pipes of this process: how much a file may have would be how much can be said.
+    # Files instead of pipes: the limit of file sizes would bound the messages.
     out, err = folder.parent / "out.txt", folder.parent / "err.txt"
     with out.open("wb") as to_out, err.open("wb") as to_err:
         pipes = subprocess.PIPE if around == "full disk" else None

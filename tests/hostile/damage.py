@@ -1,4 +1,4 @@
-"""What happens to files: cut, extended, overwritten, swapped, lost, or changed in a word of their JSON."""
+"""Damage to files: cut, extended, overwritten, swapped, lost, or changed in a word of their JSON."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 
 from hostile import mutations
 
-#: Bytes that a file is cut or extended by.
+#: Bytes that are cut or added.
 FEW = (1, 1, 2, 3, 4, 8, 16, 100)
 
 
 def damage(path: Path, lot: random.Random) -> str:
-    """Does something to the file at `path`, and says what."""
+    """Damages the file at `path`, and returns a description."""
     content = path.read_bytes()
     way = lot.choice(
         ["cut", "cut", "extended", "flipped", "flipped", "overwritten", "swapped", "twice", "gone"]
@@ -54,7 +54,7 @@ def damage(path: Path, lot: random.Random) -> str:
 
 
 def _lost(path: Path, lot: random.Random) -> str:
-    """Something else, or nothing, where the file was."""
+    """Replaces the file by something else, or removes it."""
     path.unlink()
     match lot.randrange(20):
         case 0:
@@ -73,7 +73,7 @@ def _lost(path: Path, lot: random.Random) -> str:
 
 
 def flipped(content: bytes, lot: random.Random) -> bytes:
-    """Some bits changed; more often at the ends, where formats have their signs and lengths."""
+    """Some bits changed; more often at the ends, where formats have their magic numbers and lengths."""
     made = bytearray(content)
     for _ in range(lot.choice([1, 1, 2, 4])):
         edge = min(len(made), 64)
@@ -83,7 +83,7 @@ def flipped(content: bytes, lot: random.Random) -> bytes:
 
 
 def reworded(content: bytes, lot: random.Random) -> bytes:
-    """JSON that is JSON still, but for other keys, values and types in it."""
+    """Valid JSON with other keys, values or types."""
     tree = json.loads(content)
     changes = [mutations.drop, mutations.rename, mutations.other_type, mutations.swap, mutations.change_value]
     for _ in range(lot.choice([1, 1, 2])):
@@ -99,5 +99,5 @@ def reworded(content: bytes, lot: random.Random) -> bytes:
 
 
 def changed(before: bytes, after: bytes) -> bool:
-    """Whether anything but white space at the end differs."""
+    """Whether they differ, apart from white space at the end."""
     return before.rstrip() != after.rstrip()

@@ -1,9 +1,8 @@
-"""Campaign: files that are damaged, in every format that is read.
+"""Campaign: damaged files, in every format that is read.
 
 DUMPI and Chakra traces, Darshan logs, programs in files and in coNCePTuaL, graphs, results, unfinished runs:
-whole ones of `fixtures.py`, of which one file is damaged (`damage.py`). Every command that reads such files
-gets some of them. A file that is cut or extended is not to be taken in silence where its format can tell: it
-says how long it is.
+`fixtures.py` makes intact ones, and one file is damaged (`damage.py`). Commands that read such files get some
+of them. A command must not silently accept a file that is cut or extended if the format states its length.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     ),
     "unfinished": ("run scenario.toml -o out --resume --quiet",),
 }
-#: How often a kind is drawn.
+#: Frequency of each kind.
 OFTEN = {
     "trace": 6,
     "program": 6,
@@ -93,7 +92,7 @@ OFTEN = {
     "unfinished": 1,
 }
 
-#: Commands that say by exit code 1 that what they were to look at is wrong.
+#: Commands that report an invalid input by exit code 1.
 JUDGES = ("trace lint", "workload format")
 #: Errors that the documentation of `Results` names.
 DOCUMENTED = ("no table", "no slowdowns", "no blame")
@@ -106,11 +105,11 @@ class Damaged(Campaign):
     patience_s = 20.0
 
     def prepare(self) -> None:
-        """Makes whole files of all kinds."""
+        """Makes intact files of all kinds."""
         fixtures.make(self.fixtures)
 
     def make(self, lot: random.Random, folder: Path) -> Trial:
-        """A copy of whole files, one of them damaged."""
+        """A copy of intact files, one of them damaged."""
         kind = lot.choices(list(OFTEN), list(OFTEN.values()))[0]
         shutil.copytree(self.fixtures / kind, folder, dirs_exist_ok=True)
         if kind == "text":
@@ -132,7 +131,7 @@ class Damaged(Campaign):
         return Trial([f"odonata {command}" for command in commands], about)
 
     def run(self, trial: Trial, folder: Path, tell: Tell) -> Verdict:
-        """Some commands, and of results the package too."""
+        """Runs some commands, and for results also functions of the package."""
         about = trial.about
         found: list[Finding] = []
         codes = set()
@@ -182,11 +181,11 @@ class Damaged(Campaign):
         return found
 
     def _can_tell(self, kind: str, file: str, arguments: tuple[str, ...], after: dict[str, bytes]) -> bool:
-        """Whether this command has to notice that this file is not as long as it was."""
+        """Whether this command must notice that the length of this file has changed."""
         if kind == "trace" and file.endswith(".bin"):
             if arguments[:2] == ("trace", "lint"):
                 return True
-            # What is replayed is all of it, or the run says so.
+            # A replay covers the whole file, or the run reports otherwise.
             return arguments[0] == "run" and self._differs(kind, after)
         if kind == "log":
             return "--incomplete" not in arguments
@@ -224,7 +223,7 @@ def _files(kind: str, folder: Path) -> list[Path]:
 
 
 def _load_rules(folder: Path) -> list[Finding]:
-    """Whether the package says of a damaged result what it documents."""
+    """Whether the package raises its documented errors for a damaged result."""
 
     def using(call: Callable[[], object]) -> list[Finding]:
         try:
@@ -236,7 +235,7 @@ def _load_rules(folder: Path) -> list[Finding]:
                 return []
             return [oracle.failure("odonata.load", error)]
         except BaseException as error:
-            # What the system refuses is told as the system tells it; libraries have no number for it.
+            # Errors of the system are passed on; libraries have no number for theirs.
             if isinstance(error, OSError) and error.errno is not None:
                 return []
             return [oracle.failure("odonata.load", error)]

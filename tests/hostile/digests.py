@@ -1,11 +1,10 @@
-"""Campaign: what comes out does not depend on who runs the events, on how many threads, over which parts, or
-how often.
+"""Campaign: results do not depend on the scheduler, the number of threads, the parts, or repetitions.
 
-Random runs on small machines: everything of `networks`, loads that are published at small intervals and
-after multiples of delays, failed and slow cables, storage, several ranks on a node, MPI programs,
-skeletons, traffic, jobs that wait for jobs. Each is run under one queue, which is the reference, and
-eight more times: in clusters, on threads, twice so, ahead of time, and saved and gone on with. Digests
-and all tables have to be equal to the last bit.
+Random runs on small machines combine everything of `networks`. They have loads published at small intervals
+and after multiples of delays, failed and slow cables, storage, and several ranks on a node. Their jobs are
+MPI programs, skeletons and traffic, and may wait for each other. Each runs on one queue, the reference, and
+eight more times: in clusters, on threads, twice so, optimistically, and saved and resumed. Digests and all
+tables must be equal to the last bit.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from odonata.scenario import reading
 
 NAME = "scenario.toml"
 PROGRAM = "rank_program.py"
-#: Events of a run beyond which it is left: eight more such runs would cost too much.
+#: Events above which a run is skipped: eight more such runs would cost too much.
 EVENTS = 400_000
-#: Wall time between two looks at whether it is time to be saved, in seconds.
+#: Wall time between two checks for a snapshot, in seconds.
 MOMENT_S = 1e-4
 
 
@@ -40,7 +39,7 @@ class Digests(Campaign):
 
     def make(self, lot: random.Random, folder: Path) -> Trial:
         """A machine, a network, jobs, and ways to run them."""
-        # Loads that routers tell each other are read at instants of their own: more of these than chance has.
+        # More published loads than by chance: routers read them at times of their own.
         published = lot.random() < 0.2
         family = one_of(lot, "dragonfly", "dragonfly-2d", "dragonfly-plus") if published else None
         machine = networks.draw_machine(lot, family)
@@ -74,7 +73,7 @@ class Digests(Campaign):
         return Trial(commands, {"ways": ways})
 
     def run(self, trial: Trial, folder: Path, tell: Tell) -> Verdict:
-        """The reference, and all other ways."""
+        """Runs the reference, and all variants."""
         before = calls.contents(folder)
         tell("one queue")
         first = oracle.attempt(
@@ -110,7 +109,7 @@ Measured = tuple[dict[str, Any], str]
 def _run(folder: Path, settings: list[str], most: int | None, saved: Path | None = None) -> Measured | None:
     """run.json and the fingerprint of a run; None if it has more than `most` events.
 
-    With `saved`, it is saved in that folder as soon as there is something, and another simulation goes on.
+    With `saved`, it is saved in that folder as soon as possible, and another simulation continues.
     """
     path = folder / NAME
     text = reading.read_scenario(path)
@@ -146,7 +145,7 @@ def _settings(way: list[str]) -> str:
 
 
 def _ways(lot: random.Random) -> dict[str, list[str]]:
-    """Eight ways to run it."""
+    """Eight variants of the run."""
 
     def parts() -> str:
         return f"run.parts={lot.randint(2, 8)}"
@@ -184,7 +183,7 @@ def _recorded(lot: random.Random, network: networks.Network) -> dict[str, Any]:
 
 
 def _faults(lot: random.Random, machine: networks.Machine, network: networks.Network) -> dict[str, Any]:
-    """Slow cables, and failed ones where there is a way around them."""
+    """Slow cables, and failed ones if a detour exists."""
     chance = lot.random()
     cables = networks.cables_of(machine) if chance < 0.6 else []
     if not cables:
@@ -231,7 +230,7 @@ def _storage(lot: random.Random, machine: networks.Machine, servers: int) -> dic
 
 
 def _crowd(lot: random.Random, nodes: int) -> list[dict[str, Any]]:
-    """All nodes, with much to send."""
+    """All nodes, with many messages."""
     keys = {"load": one_of(lot, 0.5, 0.9, 1.0), "messages": lot.randint(5, 30)}
     return [{"name": "crowd", "ranks": nodes, "workload": {one_of(lot, "uniform", "next-group"): keys}}]
 
@@ -259,7 +258,7 @@ def _jobs(lot: random.Random, nodes: int, network: networks.Network, storage: bo
 
 
 def _work(lot: random.Random, storage: bool) -> dict[str, Any]:
-    """What a job does."""
+    """The work of a job."""
     size = one_of(lot, "0 B", "64 B", "3000 B", "8 KiB", "40 KiB")
     compute = one_of(lot, "0 ns", "1 us", "1.7 us")
     kinds = ["program", "program", "stencil", "traffic", "traffic", "milc", "phases"]

@@ -1,4 +1,4 @@
-"""A small writer of DUMPI traces, so that damage can be done to files that are nobody else's.
+"""A small writer of DUMPI traces, to have own files that can be damaged.
 
 The layout is that of docs/traces.md: big-endian records, an end mark, header, footer, sizes of datatypes,
 index.

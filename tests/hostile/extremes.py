@@ -1,9 +1,8 @@
-"""Campaign: sizes a thousand to a trillion times too large, and sources that offer more than a machine
-takes.
+"""Campaign: sizes a thousand to a trillion times too large, and sources that overload a machine.
 
-A zero too many is refused before anything of that size is made, or it runs as far as the budget goes;
-both in seconds and in the memory that a worker has, which is little. A source that nobody keeps up with
-ends its run as a failure with a name.
+A size with too many zeros is refused before anything of that size is made, or it runs up to the budget; both
+within seconds and within the small memory of a worker. A source that the machine cannot serve ends its run as
+a named failure.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from hostile.campaign import Campaign, Tell, Trial, Verdict
 
 NAME = "scenario.toml"
 EVENTS = 100_000
-#: Events of a run whose queues grow.
+#: Events of a run with growing queues.
 OVERLOAD_EVENTS = 30_000_000
 
-#: Keys that say how much there is of something.
+#: Keys of sizes and numbers.
 SIZES = frozenset(
     """
     groups routers_per_group nodes_per_router global_ports_per_router rows columns column_cables
@@ -35,10 +34,10 @@ SIZES = frozenset(
     eager_threshold orders element input_speedup internal_speedup crossbar routing
     """.split()  # noqa: SIM905 - so many are read more easily so
 )
-#: Keys of which little is much.
+#: Keys whose small values are expensive.
 INTERVALS = frozenset(["series_interval", "knowledge_interval", "period", "mean_interval", "clock"])
 
-#: More machines than there are in `bases`, small, with traffic that fills them.
+#: Further small machines, with traffic that fills them.
 MACHINES = (
     "torus = { dims = [4, 2], nodes_per_router = 1 }",
     "mesh = { dims = [2, 2, 2], nodes_per_router = 1 }",
@@ -66,12 +65,12 @@ class Extremes(Campaign):
     """See the head of this file."""
 
     share = 0.6
-    #: With the interpreter and its libraries, which take half of it.
+    #: Including the interpreter and its libraries, which need half of it.
     memory = 2 << 30
     patience_s = 20.0
 
     def make(self, lot: random.Random, folder: Path) -> Trial:
-        """A scenario with a size that is too large."""
+        """A scenario with an excessive size."""
         files: dict[str, bytes] = {}
         about: dict[str, Any] = {"events": EVENTS}
         if lot.random() < 0.02:
@@ -92,7 +91,7 @@ class Extremes(Campaign):
         return Trial([f"odonata check {NAME}", f"odonata run {NAME} -o out"], about)
 
     def run(self, trial: Trial, folder: Path, tell: Tell) -> Verdict:
-        """`check`, and a run as far as the budget goes."""
+        """`check`, and a run within the budget."""
         before = calls.contents(folder)
         scenario = folder / NAME
         tell("check")
@@ -112,7 +111,7 @@ class Extremes(Campaign):
 
 
 def enlarge(tree: dict[str, Any], lot: random.Random) -> str:
-    """Makes a size larger by some zeros, or an interval shorter; its key."""
+    """Makes a size larger by some zeros, or an interval shorter; returns its key."""
     found = [path for path in mutations.places(tree) if is_size(tree, path)]
     path = lot.choice(found)
     value = mutations.at(tree, path)
@@ -135,7 +134,7 @@ def name_of(path: mutations.Path) -> str:
 
 
 def is_size(tree: dict[str, Any], path: mutations.Path) -> bool:
-    """Whether it is a number or a quantity that says how much there is."""
+    """Whether the value is a size or a number of items."""
     value = mutations.at(tree, path)
     if name_of(path) not in SIZES | INTERVALS or isinstance(value, bool):
         return False
@@ -143,7 +142,7 @@ def is_size(tree: dict[str, Any], path: mutations.Path) -> bool:
 
 
 def overload(lot: random.Random) -> str:
-    """Open-loop sources that offer many times what the links behind them carry."""
+    """Open-loop sources that offer many times the capacity of their links."""
     size = lot.choice(["64 B", "4 KiB", "1 MiB", "1 GB"])
     pattern = lot.choice(
         ["incast = { targets = [0],", "uniform = {", "hot-spot = { share = 0.9, targets = [0],"]

@@ -1,4 +1,4 @@
-"""Whole files of every kind that Odonata reads, made by the project itself, for `damaged.py` to damage."""
+"""Intact files of every kind that Odonata reads, made by the project itself, which `damaged.py` damages."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ranks = 4
 workload = {{ checkpoint = {{ total = "64 KiB", interval = "3 us" }} }}
 """
 
-#: Runs for a second or so, and is saved ten times.
+#: Runs for about a second, and is saved ten times.
 LASTING = """\
 [machine.torus]
 dims = [4, 4]

@@ -1,4 +1,4 @@
-"""Findings, each with what reproduces it, and the summary of a campaign."""
+"""Findings with their reproductions, and the summary of a campaign."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from hostile.campaign import Campaign, Trial, lot_of
 from hostile.oracle import Finding
 from hostile.pool import Report
 
-#: Trials that are kept of one kind of findings.
+#: Most kept trials of one kind of findings.
 MOST_KEPT = 3
-#: What a kept trial is, for `--again`.
+#: The description of a kept trial, for `--again`.
 ABOUT = "trial.json"
 
 
 @dataclass
 class Ledger:
-    """What came of the trials of a campaign."""
+    """The results of a campaign's trials."""
 
     name: str
     seed: int
     keep: Path
     trials: int = 0
     endings: Counter[str] = field(default_factory=Counter)
-    #: Kind of finding: how often.
+    #: Kind of finding: frequency.
     kinds: Counter[str] = field(default_factory=Counter)
-    #: Kind of finding: where its first trials are.
+    #: Kind of finding: its first trials.
     kept: dict[str, list[Path]] = field(default_factory=dict)
 
     def enter(self, report: Report, campaign: Campaign) -> None:
-        """Counts a trial, and keeps it if it found something new."""
+        """Counts a trial, and keeps it if its finding is new."""
         self.trials += 1
         self.endings[report.ending] += 1
         for kind in dict.fromkeys(finding.kind for finding in report.findings):
@@ -43,7 +43,7 @@ class Ledger:
                 places.append(self._keep(report, campaign))
 
     def _keep(self, report: Report, campaign: Campaign) -> Path:
-        """Makes the files of a trial once more, in a folder that stays."""
+        """Makes the files of a trial once more, in a permanent folder."""
         place = self.keep / f"{self.name.rpartition(':')[2].lower()}-{self.seed}-{report.number}"
         if place.is_dir():
             return place
@@ -79,7 +79,7 @@ def load(place: Path) -> tuple[str, Trial]:
 
 
 def copy_files(place: Path, folder: Path) -> None:
-    """The files of a kept trial, in `folder`, where it can be run without changing what is kept."""
+    """Copies the files of a kept trial to `folder`, where it can run without changing the original."""
     shutil.copytree(place / "files", folder, symlinks=True)
 
 
@@ -91,7 +91,7 @@ def _page(report: Report, trial: Trial, files: Path) -> str:
 
 
 def reproduced(findings: list[Finding]) -> str:
-    """What a trial that was run again found, for people."""
+    """The findings of a repeated trial, for people."""
     if not findings:
         return "no findings"
     return "\n\n".join(f"== {finding.rule}\n{finding.seen.rstrip()}" for finding in findings)

@@ -25,7 +25,7 @@ KINDS = ("send", "recv", "wait", "allreduce", "comm_free", "read", "start")
 
 
 def endless(kind: str) -> Iterator[Any]:
-    """Operations that come to no end."""
+    """Endless operations."""
     number = 0
     while True:
         if kind == "compute":
@@ -78,7 +78,7 @@ def work(
 
 
 def changed(operation: ops.Operation, lot: random.Random) -> ops.Operation:
-    """With another number in it, or of another kind."""
+    """The operation with another number, or of another kind."""
     if operation.by_giver is not None or operation.by_taker is not None:
         sizes = [lot.choice(NUMBERS) for _ in range(lot.choice([0, 1, 2, 5]))]
         if lot.random() < 0.5:

@@ -1,4 +1,4 @@
-"""How a scenario is damaged: its tree of keys and values, its text, its bytes."""
+"""Damage to a scenario: to its tree of keys and values, its text, its bytes."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ OTHERS = [
     Raw("0x1F"),
     Raw("1_000"),
 ]
-#: Pieces of text that are no TOML, or no value.
+#: Texts that are invalid as TOML, or as values.
 RAW = [
     "",
     "]",
@@ -130,7 +130,7 @@ QUANTITY = re.compile(r"^\s*([-+0-9.eE]+)\s*(\S.*)$")
 
 
 def places(tree: Any, path: Path | None = None) -> list[Path]:
-    """The paths of everything in a tree, tables and lists included, the tree itself left out."""
+    """The paths of all items in a tree, including tables and lists, without the tree itself."""
     path = path or []
     found: list[Path] = []
     items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
@@ -141,7 +141,7 @@ def places(tree: Any, path: Path | None = None) -> list[Path]:
 
 
 def at(tree: Any, path: Path) -> Any:
-    """What is at `path`."""
+    """The value at `path`."""
     for step in path:
         tree = tree[step]
     return tree
@@ -153,13 +153,13 @@ def replace(tree: Any, path: Path, value: Any) -> None:
 
 
 def hostile_value(lot: random.Random) -> Any:
-    """A value that nobody asked for."""
+    """An unusual value."""
     kinds: list[list[Any]] = [INTEGERS, FLOATS, STRINGS, OTHERS, [Raw(raw) for raw in RAW]]
     return copy.deepcopy(lot.choice(lot.choice(kinds)))
 
 
 def near(name: str, lot: random.Random) -> str:
-    """A name like `name`, with a slip of the finger."""
+    """A name like `name`, with a typing error."""
     if not name:
         return "x"
     place = lot.randrange(len(name))
@@ -177,7 +177,7 @@ def near(name: str, lot: random.Random) -> str:
 
 
 def other_number(value: Any, lot: random.Random) -> Any:
-    """A number beside `value`, or at the border of what there is."""
+    """A number near `value`, or at a bound."""
     if isinstance(value, int):
         return lot.choice(
             [value + 1, value - 1, -value, 2 * value, value // 2, value + 0.5, float(value), *INTEGERS]
@@ -207,7 +207,7 @@ def other_quantity(text: str, lot: random.Random) -> str:
 
 
 def change_value(tree: dict[str, Any], lot: random.Random) -> None:
-    """Replaces a value by another of its type, near it or at a border."""
+    """Replaces a value by another of its type, near it or at a bound."""
     leaves = [path for path in places(tree) if not isinstance(at(tree, path), dict | list)]
     if not leaves:
         return
@@ -224,14 +224,14 @@ def change_value(tree: dict[str, Any], lot: random.Random) -> None:
 
 
 def other_type(tree: dict[str, Any], lot: random.Random) -> None:
-    """Replaces anything by anything."""
+    """Replaces any value by another of any type."""
     found = places(tree)
     if found:
         replace(tree, lot.choice(found), hostile_value(lot))
 
 
 def drop(tree: dict[str, Any], lot: random.Random) -> None:
-    """Leaves something out."""
+    """Removes an item."""
     found = places(tree)
     if found:
         path = lot.choice(found)
@@ -239,7 +239,7 @@ def drop(tree: dict[str, Any], lot: random.Random) -> None:
 
 
 def rename(tree: dict[str, Any], lot: random.Random) -> None:
-    """Slips while typing a key."""
+    """Makes a typing error in a key."""
     keys = [path for path in places(tree) if isinstance(path[-1], str)]
     if keys:
         path = lot.choice(keys)
@@ -261,7 +261,7 @@ def swap(tree: dict[str, Any], lot: random.Random) -> None:
 
 
 def move(tree: dict[str, Any], lot: random.Random) -> None:
-    """Copies something to another table."""
+    """Copies an item to another table."""
     tables = [[], *(path for path in places(tree) if isinstance(at(tree, path), dict))]
     found = [path for path in places(tree) if isinstance(path[-1], str)]
     if found:
@@ -270,7 +270,7 @@ def move(tree: dict[str, Any], lot: random.Random) -> None:
 
 
 def insert(tree: dict[str, Any], lot: random.Random) -> None:
-    """Adds a key that may be there, with a value that it may have, or not."""
+    """Adds an allowed key, with an allowed or other value."""
     tables: list[Path] = [[], *(path for path in places(tree) if isinstance(at(tree, path), dict))]
     path = lot.choice(tables)
     keys = schema.keys_at(path)
@@ -281,7 +281,7 @@ def insert(tree: dict[str, Any], lot: random.Random) -> None:
 
 
 def choose(tree: dict[str, Any], lot: random.Random) -> None:
-    """Replaces a value by another that the key may have."""
+    """Replaces a value by another allowed one."""
     leaves = [path for path in places(tree) if isinstance(path[-1], str)]
     lot.shuffle(leaves)
     for path in leaves:
@@ -292,14 +292,14 @@ def choose(tree: dict[str, Any], lot: random.Random) -> None:
 
 
 def repeat_item(tree: dict[str, Any], lot: random.Random) -> None:
-    """Has an item of a list twice."""
+    """Duplicates an item of a list."""
     lists = [path for path in places(tree) if isinstance(at(tree, path), list) and at(tree, path)]
     if lists:
         items = at(tree, lot.choice(lists))
         items.append(copy.deepcopy(lot.choice(items)))
 
 
-#: What is done to the tree; some more often than others.
+#: Operations on the tree; some more often than others.
 OF_TREES: list[Callable[[dict[str, Any], random.Random], None]] = [
     *[change_value] * 6,
     *[choose] * 9,
@@ -314,7 +314,7 @@ OF_TREES: list[Callable[[dict[str, Any], random.Random], None]] = [
 
 
 def damaged_text(text: str, lot: random.Random) -> str:
-    """A text with lines lost, repeated, swapped or with something in the midst of them."""
+    """A text with lines lost, repeated, swapped or changed."""
     lines = text.split("\n")
     place = lot.randrange(len(lines))
     match lot.randrange(6):
@@ -344,7 +344,7 @@ def damaged_text(text: str, lot: random.Random) -> str:
 
 
 def damaged_bytes(content: bytes, lot: random.Random) -> bytes:
-    """A file with some bytes changed, whatever they mean."""
+    """A file with some random bytes changed."""
     if not content or lot.random() < 0.1:
         return lot.choice(
             [b"", b"\xff\xfe" + content, bytes(100), content.decode(errors="replace").encode("utf-16")]

@@ -1,8 +1,7 @@
-"""Random small machines, and networks for them: every family, router model, routing, switching and
-knowledge.
+"""Random small machines, and networks for them: every family, router model, routing, switching and knowledge.
 
-What docs/router.md and docs/routing.md say does not go together is not drawn together, but for a few that
-are to be refused with a word about why.
+Combinations that docs/router.md and docs/routing.md exclude are not drawn, except for a few that must be
+refused with a reason.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ ROUTINGS: dict[str, tuple[str, ...]] = {
     "rail-optimized": ("minimal", "pxn", "up-down"),
     "graph": ("up-down",),
 }
-#: Those that choose by load.
+#: Routings that depend on load.
 ADAPTIVE = ("ugal", "progressive-adaptive", "minimal-adaptive", "dal")
 #: The file of machines of kind graph.
 GRAPH_FILE = "graph.txt"
@@ -41,12 +40,12 @@ GRAPH_FILE = "graph.txt"
 
 @dataclass
 class Machine:
-    """A machine, its number of nodes, and what goes with it."""
+    """A machine, its number of nodes, and its properties."""
 
     family: str
     keys: dict[str, Any]
     nodes: int
-    #: Groups, all with nodes; 0 where servers are not given to groups.
+    #: Groups, all with nodes; 0 if servers cannot be assigned to groups.
     groups: int
     files: dict[str, bytes] = field(default_factory=dict)
 
@@ -124,7 +123,7 @@ def draw_machine(lot: random.Random, family: str | None = None) -> Machine:
 
 
 def cables_of(machine: Machine) -> list[tuple[int, int, str]]:
-    """The cables between routers of a machine, each with its class; none of a machine that is impossible."""
+    """The cables between routers of a machine, each with its class; none for an impossible machine."""
     if machine.files:
         return []
     text = toml_writer.document({"machine": {machine.family: machine.keys}})
@@ -146,7 +145,7 @@ def product(numbers: Sequence[int]) -> int:
 
 @dataclass
 class Network:
-    """The keys below `network`, and what is known of them."""
+    """The keys below `network`, and their properties."""
 
     keys: dict[str, Any]
     routing: str
@@ -167,7 +166,7 @@ def draw_network(
 ) -> Network:
     """A network for `machine`, with this routing and router or any.
 
-    With a chance of `refusable` one of which the parts may not go together.
+    With probability `refusable` its parts may not fit together.
     """
     any_way = lot.random() < refusable
     routing = routing or lot.choice(ROUTINGS[machine.family])
@@ -208,7 +207,7 @@ def draw_network(
 
 
 def _classes_of(machine: Machine) -> list[str]:
-    """Classes of links; what a machine does not have may be said all the same."""
+    """Classes of links; a scenario may also name classes that the machine lacks."""
     return ["terminal", "local", "global", *(["column"] if machine.family == "dragonfly-2d" else [])]
 
 
@@ -234,7 +233,7 @@ def _pipeline(lot: random.Random) -> dict[str, Any]:
 
 
 def _link(lot: random.Random, packet: int, flit: int, routing: str, keys: dict[str, Any]) -> dict[str, Any]:
-    """A class of links; rounded times and rates let events fall on one instant."""
+    """A class of links; rounded times and rates make events coincide."""
     least = 2 if routing == "bubble" else 1
     if keys["router"] == "pipelined":
         buffer = (
@@ -293,7 +292,7 @@ def picoseconds(text: str) -> int:
 
 
 def _knowledge(lot: random.Random, links: dict[str, Any]) -> dict[str, Any]:
-    """What a source is told, at intervals and after delays that divide each other, or do not."""
+    """Knowledge of a source, published at intervals and after delays that divide each other, or do not."""
     knowledge = one_of(lot, "local", "global", "global", "piggyback")
     if knowledge == "local":
         return {"knowledge": knowledge}

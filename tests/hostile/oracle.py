@@ -1,9 +1,9 @@
-"""What is to hold, whatever was tried. A rule that does not is a finding.
+"""The rules that hold for every trial. A violated rule is a finding.
 
 - Nothing panics, ends in a traceback, aborts or hangs.
-- What is refused is refused by an `InputError` with a file, and a line or a key, before anything is made.
-- What runs ends in one of the outcomes of docs/results.md, and not in one that blames Odonata;
-  `completed` means that all that was asked for has been done.
+- A refusal is an `InputError` with a file, and a line or a key, before anything is made.
+- A run ends in one of the outcomes of docs/results.md, and not in an internal error; `completed` means that
+  all requested work has been done.
 - A command ends with the exit code of docs and README, and leaves its result or nothing.
 """
 
@@ -24,28 +24,28 @@ T = TypeVar("T")
 
 #: Exit codes: README.md.
 CODES = (0, 1, 2, 3, 130)
-#: Outcomes that say that Odonata is wrong.
+#: Outcomes that mean an internal error.
 OWN_ERRORS = ("conservation-violated",)
-#: Synthetic traffic in which every rank sends, whatever there are.
+#: Synthetic traffic in which every rank sends, for any number of ranks.
 EVERYBODY_SENDS = ("uniform", "shift", "all-to-all")
-#: More digits in a row than anybody reads.
+#: More consecutive digits are unreadable.
 MOST_DIGITS = 40
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A rule that did not hold."""
+    """A violated rule."""
 
     #: The rule, in a word or two.
     rule: str
-    #: What was seen, the most telling line first.
+    #: The observation, the most important line first.
     seen: str
-    #: What findings of one cause have in common, if that is not the first line.
+    #: The common part of findings with one cause, if that is not the first line.
     cause: str | None = None
 
     @property
     def kind(self) -> str:
-        """The same for findings of one cause, as a rule: without numbers, names and places."""
+        """Usually the same for findings of one cause: without numbers, names and places."""
         line = (self.seen if self.cause is None else self.cause).strip().partition("\n")[0]
         line = re.sub(r"'[^']*'|\"[^\"]*\"", '"."', line)
         line = re.sub(r"\S*/\S+", "PATH", line)
@@ -55,7 +55,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Attempt(Generic[T]):
-    """How a call ended: one of the three is not None, or all are and the value is None."""
+    """The end of a call: one of the three is not None, or all are and the value is None."""
 
     value: T | None = None
     refusal: odonata.InputError | None = None
@@ -63,7 +63,7 @@ class Attempt(Generic[T]):
 
 
 def attempt(what: str, call: Callable[[], T]) -> Attempt[T]:
-    """Calls, and says how it ended. `what` names the call."""
+    """Calls, and returns how the call ended. `what` names the call."""
     try:
         return Attempt(value=call())
     except odonata.InputError as error:
@@ -75,7 +75,7 @@ def attempt(what: str, call: Callable[[], T]) -> Attempt[T]:
 
 
 def failure(what: str, error: BaseException) -> Finding:
-    """The finding that an exception is which nobody should ever see."""
+    """The finding for an exception that must never reach a user."""
     name = type(error).__name__
     rule = {"PanicException": "panic", "MemoryError": "out of memory"}.get(name, "traceback")
     frames = traceback.extract_tb(error.__traceback__)
@@ -86,7 +86,7 @@ def failure(what: str, error: BaseException) -> Finding:
 
 
 def refusal_rules(what: str, error: odonata.InputError, files: Mapping[str, bytes]) -> list[Finding]:
-    """Whether an error says where it is. `files` are those that it can be in, by their names."""
+    """Whether an error names its place. `files` are the possible files, by name."""
 
     def wrong(problem: str) -> Finding:
         return Finding("error without a place", f"{what}: {problem}: {error.message}\n{error.as_dict()}")
@@ -101,7 +101,7 @@ def refusal_rules(what: str, error: odonata.InputError, files: Mapping[str, byte
     if error.line is not None:
         content = next((files[name] for name in files if Path(error.file).name == Path(name).name), None)
         if content is not None:
-            # As editors count, and Python reads: a carriage return ends a line, too.
+            # Lines as in editors and Python: a carriage return ends a line, too.
             lines = len(
                 content.decode(errors="replace").replace("\r\n", "\n").replace("\r", "\n").split("\n")
             )
@@ -120,7 +120,7 @@ def refusal_rules(what: str, error: odonata.InputError, files: Mapping[str, byte
 def agreement_rules(checked: Attempt[dict[str, Any]], ran: Attempt[Any]) -> list[Finding]:
     """`check` and `run` refuse the same scenarios.
 
-    Only `check` takes one without jobs, or says of one for a larger computer what it needs.
+    Only `check` accepts one without jobs, or one for a larger computer.
     """
     if checked.finding or ran.finding:
         return []
@@ -135,7 +135,7 @@ def agreement_rules(checked: Attempt[dict[str, Any]], ran: Attempt[Any]) -> list
 
 
 def outcome_rules(what: str, run: Mapping[str, Any]) -> list[Finding]:
-    """Whether run.json says how the run ended, in words that are known."""
+    """Whether run.json has a known outcome."""
     outcome, detail = run.get("outcome"), run.get("detail")
     if outcome not in OUTCOMES:
         return [Finding("unknown outcome", f"{what}: {outcome}")]
@@ -157,7 +157,7 @@ def whole_rules(
 ) -> list[Finding]:
     """Whether `completed` means that everything was done.
 
-    `jobs` are rows of the table; `sent` says how many messages the ranks of a job have sent.
+    `jobs` are rows of the table; `sent` has the number of messages that the ranks of a job have sent.
     """
     if run["outcome"] != "completed":
         return []
@@ -174,26 +174,26 @@ def whole_rules(
 
 
 def asked_messages(scenario: Mapping[str, Any]) -> dict[str, int]:
-    """Messages that jobs of synthetic traffic are to send, where the resolved scenario says how many."""
+    """Messages that jobs of synthetic traffic must send, if the resolved scenario states the number."""
     limit = scenario["run"]["time_limit"]
     asked = {}
     for job in scenario["jobs"]:
         keys = job["workload"].get("synthetic") if isinstance(job["workload"], dict) else None
         if not keys or not keys["messages"] or job["ranks"] < 2 or job["until"] or job["repeat"] != 1:
             continue
-        # A time to stop is a wish, too; that of the run is none of the job.
+        # A job's own stop time reduces the number; the time limit of the run does not.
         if keys["stop"] in (None, limit) and name_of(keys["pattern"]) in EVERYBODY_SENDS:
             asked[job["name"]] = job["ranks"] * keys["messages"]
     return asked
 
 
 def name_of(choice: Any) -> str:
-    """The name of a choice that has parameters of its own or none."""
+    """The name of a choice, with or without parameters."""
     return next(iter(choice)) if isinstance(choice, dict) else str(choice)
 
 
 def text_rules(what: str, text: str) -> list[Finding]:
-    """Whether what is shown can be read."""
+    """Whether the output is readable."""
     found = []
     for sign in ("Traceback (most recent call last)", "Odonata itself failed", "panicked at"):
         if sign in text:

@@ -1,9 +1,9 @@
-"""Worker processes, and what becomes of those that crash or hang.
+"""Worker processes, and the handling of crashes and hangs.
 
-A trial counts as hung when its worker has used more CPU time than the campaign has patience, unless it says
-that it has code of a user that comes to no end, which the limit is there for. Time on the wall counts where
-next to no CPU time was used meanwhile, and after ten times as much: threads that wait for each other are a
-fault. Time in which a thread was ready to run and had no core does not count: a busy computer is no fault.
+A trial counts as hung when its worker has used more CPU time than the campaign allows, unless it announces
+endless user code, which the limit is meant for. Wall time counts only if almost no CPU time was used
+meanwhile, and after ten times as much: threads that wait for each other are an error. Time in which a thread
+was ready and had no core does not count: a busy computer is no error.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from typing import Any
 from hostile.campaign import Campaign
 from hostile.oracle import Finding
 
-#: Wall time, as a multiple of the CPU time that a trial may take.
+#: Wall time, as a multiple of the CPU time of a trial.
 WALL = 10
-#: What a process that waits uses of it at most.
+#: Most CPU use of a waiting process.
 IDLE = 0.05
-#: Bytes of a dead worker's last words that are kept.
+#: Bytes of a dead worker's output that are kept.
 MOST_WORDS = 4000
 
 
 @dataclass
 class Report:
-    """What became of a trial."""
+    """The result of a trial."""
 
     number: int
     ending: str
@@ -42,13 +42,13 @@ class Report:
 
 
 class Worker:
-    """A process that carries out trials, one at a time."""
+    """A process that runs trials, one at a time."""
 
     def __init__(self, name: str, seed: int, fixtures: Path, scratch: Path) -> None:
         scratch.mkdir(parents=True, exist_ok=True)
         self.errors = scratch / "stderr"
         place = Path(__file__).parent.parent
-        # Arenas and pools that reserve addresses which they do not use would look like memory.
+        # Allocators that reserve unused address space would exceed the memory limit.
         environment = os.environ | {
             "HOSTILE_STDERR": str(self.errors),
             "PYTHONPATH": os.pathsep.join([str(place), os.environ.get("PYTHONPATH", "")]),
@@ -71,7 +71,7 @@ class Worker:
         self.number: int | None = None
         self.doing = "start"
         self.ready = False
-        #: Whether the trial has code of a user that comes to no end.
+        #: Whether the trial has endless user code.
         self.endless = False
         self._since = time.monotonic()
         self._cpu_before = 0.0
@@ -79,7 +79,7 @@ class Worker:
         self._buffer = b""
 
     def give(self, number: int) -> None:
-        """Hands it a trial."""
+        """Sends it the number of a trial."""
         assert self.process.stdin is not None
         self.number, self.doing, self.endless = number, "make", False
         self._since, self._cpu_before = time.monotonic(), self._cpu_s() or 0.0
@@ -88,7 +88,7 @@ class Worker:
         self.process.stdin.flush()
 
     def answers(self) -> list[dict[str, Any]]:
-        """What it has said since; the pipe is known to hold something, or to be closed."""
+        """Its new messages; the pipe has data, or is closed."""
         assert self.process.stdout is not None
         self._buffer += os.read(self.process.stdout.fileno(), 1 << 20)
         *lines, self._buffer = self._buffer.split(b"\n")
@@ -100,7 +100,7 @@ class Worker:
         return found
 
     def hangs(self, patience_s: float) -> str | None:
-        """How long it has been at its trial, if that is too long."""
+        """How long it has worked on its trial, if that is too long."""
         wall = time.monotonic() - self._since
         if wall <= patience_s:
             return None
@@ -114,7 +114,7 @@ class Worker:
         return None
 
     def _cpu_s(self) -> float | None:
-        """CPU time of the process, where the system tells it by the clock."""
+        """CPU time of the process, if the system reports it."""
         try:
             fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         except OSError:
@@ -122,7 +122,7 @@ class Worker:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def _without_core_s(self) -> float:
-        """How long the thread that waited longest for a core did so, where the system tells it."""
+        """Longest time that a ready thread waited for a core, if the system reports it."""
         waited = [0]
         for task in Path(f"/proc/{self.process.pid}/task").glob("*/schedstat"):
             with contextlib.suppress(OSError):
@@ -130,7 +130,7 @@ class Worker:
         return max(waited) / 1e9
 
     def end(self) -> int:
-        """Ends it, and whatever it has started; its exit code."""
+        """Ends it and its child processes; returns its exit code."""
         if self.process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
@@ -141,7 +141,7 @@ class Worker:
         return self.process.wait()
 
     def last_words(self) -> str:
-        """The end of what it has written to standard error."""
+        """The end of its standard error."""
         return self.errors.read_bytes()[-MOST_WORDS:].decode(errors="replace").strip()
 
 
@@ -166,7 +166,7 @@ def carry_out(
     trials: int | None,
     first: int = 0,
 ) -> Generator[Report, None, None]:
-    """Trials from number `first` on, by so many workers, for so many seconds or until there were so many."""
+    """Runs trials from number `first` on, with this many workers, for a time or a number of trials."""
     deadline = time.monotonic() + seconds
     number = first
     alive: list[Worker] = []
@@ -231,7 +231,7 @@ def carry_out(
 
 
 def _dead(worker: Worker, how: str) -> Iterator[Report]:
-    """The report of a trial of which a worker died."""
+    """The report of a trial whose worker died."""
     words = worker.last_words()
     if worker.number is None:
         raise RuntimeError(f"a worker could not be started ({how}):\n{words}")

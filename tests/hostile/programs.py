@@ -1,9 +1,9 @@
-"""Campaign: rank programs that are wrong.
+"""Campaign: invalid rank programs.
 
-A program of random rounds (`rank_program.py`) of which some operations are lost, repeated, swapped or
-changed, are none, raise, or come to no end. A run of it ends with a name that says whose fault it is, which
-is never Odonata's, and the same on every scheduler; of one that loops in Python without an operation the
-campaign's limit of CPU time is the end.
+A program of random rounds (`rank_program.py`) with operations that are lost, repeated, swapped, changed or
+invalid, or that raises, or never ends. Its run ends with a named outcome, which is never an internal error,
+and is the same on every scheduler. The campaign's limit of CPU time ends a program that loops in Python
+without an operation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SCHEDULES = {
     "threads": ["run.scheduler=conservative", "run.threads=2", "run.parts=3"],
     "ahead": ["run.scheduler=optimistic", "run.threads=2", "run.parts=4"],
 }
-#: What has to be equal.
+#: Keys that must be equal.
 EQUAL = ("outcome", "detail", "digest")
 
 
@@ -36,7 +36,7 @@ class Programs(Campaign):
     patience_s = 10.0
 
     def make(self, lot: random.Random, folder: Path) -> Trial:
-        """A program that goes wrong somewhere."""
+        """A program with an error."""
         files = lot.random() < 0.5
         args: dict[str, Any] = {"seed": lot.randrange(100_000), "faults": one_of(lot, 1, 5, 20)}
         args |= {"files": files, "rounds": lot.randint(1, 6)}
@@ -59,7 +59,7 @@ class Programs(Campaign):
             (folder / path.name).write_bytes(path.read_bytes())
         ways = enumerate(SCHEDULES.values())
         commands = [f"odonata run {NAME} -o {number} {_shown(way)}" for number, way in ways]
-        # A rank that yields nothing for ever never hands over: the limit of CPU time ends it.
+        # A rank that never yields never returns control: the limit of CPU time ends it.
         return Trial(commands, endless=args.get("end") == "nothing")
 
     def run(self, trial: Trial, folder: Path, tell: Tell) -> Verdict:

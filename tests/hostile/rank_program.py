@@ -1,8 +1,7 @@
-"""A program of random rounds that every rank agrees on: MPI of all kinds, files, computation.
+"""A program of random rounds, equal on every rank: MPI of all kinds, files, computation.
 
-Written so that it comes to its end whatever the network does: each round posts what it receives before it
-waits, or is one call of all ranks. Loaded by scenarios as `rank_program.py:work`, so it imports nothing
-of the campaign.
+It ends whatever the network does: each round posts its receives before it waits, or is one call of all ranks.
+Scenarios load it as `rank_program.py:work`, so it imports nothing of the campaign.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ from collections.abc import Iterator
 
 from odonata import operations as ops
 
-#: Of one element or a whole number of 8 bytes.
+#: One element, or a multiple of 8 bytes.
 SIZES = (0, 1, 8, 704, 4096, 20_000, 70_000)
 
 
 def halves(ranks: int, **_: object) -> dict[int, list[range]]:
-    """Communicator 1: even and odd ranks. Communicator 2: all, turned around."""
+    """Communicator 1: even and odd ranks. Communicator 2: all, in reverse."""
     return {1: [range(0, ranks, 2), range(1, ranks, 2)], 2: [range(ranks - 1, -1, -1)]}
 
 
@@ -30,7 +29,7 @@ def work(
 
 
 def work_of(rank: int, ranks: int, seed: int, rounds: int, files: bool) -> Iterator[ops.Operation]:
-    """The same, for programs that are made of it."""
+    """The same, for programs derived from it."""
     script = random.Random(seed)
     own = random.Random(f"{seed} {rank}")
     for number in range(rounds):
@@ -83,7 +82,7 @@ def _round(
                 yield ops.irecv(ops.ANY, size, 0, ops.ANY if choice < 0.5 else tag)
                 yield ops.isend(to, size, 1, tag)
                 yield ops.wait_all(0, 2)
-            # What is received from anybody must not take what the next round sends.
+            # Receives from any source must not take messages of the next round.
             yield ops.barrier()
         case "rooted":
             made = [

@@ -1,9 +1,9 @@
-"""Campaign: scenarios of the project with something changed, by `check` and by `run`.
+"""Campaign: modified scenarios of the project, with `check` and with `run`.
 
-A trial takes an example, a preset, a scenario of a study or a dense one, changes its keys, values, types,
-units, structure or bytes, and hands it to `odonata.check` and to a run of some 100,000 events; one in six
-to the commands too. Whether it is still a scenario is not known beforehand: that a refusal is a good one,
-and a run a whole one, can be told all the same.
+A trial takes an example, a preset, a scenario of a study or a dense one. It changes keys, values, types,
+units, structure or bytes, and passes it to `odonata.check` and to a run of some 100,000 events; one in six
+also to the commands. The result may be invalid. In either case the trial can judge whether a refusal is a
+good one, and a run complete.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hostile import bases, calls, mutations, oracle, toml_writer
 from hostile.campaign import Campaign, Tell, Trial, Verdict
 from hostile.oracle import Finding
 
-#: Events of a run; what has more is not run by the command.
+#: Events of a run; the command does not run larger ones.
 EVENTS = 100_000
 NAME = "scenario.toml"
 

@@ -1,4 +1,4 @@
-"""The keys that a scenario may have, and values that they may have, from the schema that Odonata prints."""
+"""The allowed keys and values of a scenario, from the schema that Odonata prints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def root() -> Node:
 
 
 def branches(node: Node) -> list[Node]:
-    """The alternatives that `node` stands for, references followed."""
+    """The alternatives of `node`, with references resolved."""
     if "$ref" in node:
         return branches(root()["$defs"][node["$ref"].rpartition("/")[2]])
     for word in ("anyOf", "oneOf"):
@@ -30,7 +30,7 @@ def branches(node: Node) -> list[Node]:
 
 
 def keys_at(path: list[str | int]) -> dict[str, Node]:
-    """The keys that a table at `path` may have; empty where there is no such table."""
+    """The allowed keys of the table at `path`; empty if there is no such table."""
     here = [root()]
     for step in path:
         following: list[Node] = []
@@ -44,7 +44,7 @@ def keys_at(path: list[str | int]) -> dict[str, Node]:
 
 
 def value_of(spec: Node, lot: random.Random, depth: int = 0) -> Any:
-    """A value of the kind that `spec` asks for, as a rule an allowed one."""
+    """A value for `spec`, usually an allowed one."""
     branch = lot.choice(branches(spec))
     if "const" in branch:
         return branch["const"]
@@ -74,7 +74,7 @@ def value_of(spec: Node, lot: random.Random, depth: int = 0) -> Any:
 
 
 def quantity(branch: Node, lot: random.Random) -> str:
-    """A quantity in one of the units that the pattern of `branch` has."""
+    """A quantity in one of the units in the pattern of `branch`."""
     example: str = lot.choice(branch["examples"])
     number, _, unit = example.partition(" ")
     units = (

@@ -1,4 +1,4 @@
-"""Trees as TOML, hostile values included: a `Raw` is written as it is."""
+"""Trees as TOML, including hostile values: a `Raw` is written unchanged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Raw(str):
-    """A piece of TOML, maybe none."""
+    """A piece of text, possibly invalid as TOML."""
 
 
 def document(tree: dict[str, Any]) -> str:

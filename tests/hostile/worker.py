@@ -1,7 +1,7 @@
-"""A process that carries out trials: `python -m hostile.worker CAMPAIGN SEED FIXTURES SCRATCH`.
+"""A process that runs trials: `python -m hostile.worker CAMPAIGN SEED FIXTURES SCRATCH`.
 
-It reads numbers of trials from standard input, a line each, and answers with lines of JSON: what it is
-about to do, and the verdict. If it dies, its last line and what it wrote to standard error say of what.
+It reads numbers of trials from standard input, a line each, and answers with lines of JSON: its next step,
+and the verdict. If it dies, its last line and its standard error show the cause.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from hostile.oracle import failure, text_rules
 
 
 def limit_memory(nbytes: int) -> None:
-    """Bounds the address space of this process: what asks for more fails, and takes nothing along."""
+    """Bounds the address space of this process, so that large allocations fail."""
     try:
         import resource
 
         hard = resource.getrlimit(resource.RLIMIT_AS)[1]
         least = nbytes if hard == resource.RLIM_INFINITY else min(nbytes, hard)
         resource.setrlimit(resource.RLIMIT_AS, (least, hard))
-    except (ImportError, OSError, ValueError):  # where there is no such limit
+    except (ImportError, OSError, ValueError):  # no such limit on this system
         pass
 
 
 def carry_out(which: Campaign, trial: Trial, folder: Path, tell: Callable[[str], None]) -> Verdict:
-    """Runs a trial; what escapes from it is a finding."""
+    """Runs a trial; an exception is a finding."""
     try:
         return which.run(trial, folder, tell)
     except KeyboardInterrupt:
@@ -44,7 +44,7 @@ def carry_out(which: Campaign, trial: Trial, folder: Path, tell: Callable[[str],
 
 
 def serve(which: Campaign, name: str, seed: int, scratch: Path, answer: Callable[[Any], None]) -> None:
-    """Carries out the trials whose numbers come in."""
+    """Runs the trials whose numbers arrive."""
     read = 0
     for line in sys.stdin:
         number = int(line)
@@ -61,7 +61,7 @@ def serve(which: Campaign, name: str, seed: int, scratch: Path, answer: Callable
         sys.stderr.flush()
         content = Path(os.environ["HOSTILE_STDERR"]).read_bytes()
         written, read = content[read:].decode(errors="replace"), len(content)
-        # A panic that somebody has caught is one.
+        # A caught panic is still a panic.
         if not any(finding.rule == "panic" for finding in verdict.findings):
             verdict.findings += text_rules("native code", written)
         answer(
@@ -78,7 +78,7 @@ def main() -> None:
     """Entry point."""
     name, seed, fixtures, scratch = sys.argv[1:]
     faulthandler.enable()
-    # Whatever prints goes to the file that standard error is; answers have a way of their own.
+    # Other output goes to the file of standard error; answers have a stream of their own.
     lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
@@ -87,7 +87,7 @@ def main() -> None:
         lines.flush()
 
     which = campaign(name, Path(fixtures))
-    # All that the trials import, before memory is short.
+    # Imports of the trials, before memory is limited.
 
     limit_memory(which.memory)
     answer({"ready": True})

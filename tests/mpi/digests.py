@@ -1,4 +1,4 @@
-"""One digest, whoever runs it: schedulers, threads, processes and MPI libraries, over four scenarios.
+"""One digest for all schedulers, threads, processes and MPI libraries, over four scenarios.
 
     make setup && tests/mpi/setup.sh && .venv/bin/python tests/mpi/digests.py
 
@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT / "tests" / "python"))
 from mpi_library import Mpi  # noqa: E402
 
 ODONATA = [sys.executable, "-m", "odonata"]
-#: A run that takes longer counts as hung.
+#: A longer run counts as hung.
 PATIENCE_S = 1_800
 
 #: Workload 1 of the MFNetSim paper in small, under the settings of the published runs: credits take 1.419 ns.
@@ -55,7 +55,7 @@ nodes_per_router = 2
 global_ports_per_router = 2
 """
 
-#: All to the next group, adaptively.
+#: All ranks send to the next group, with adaptive routing.
 WORST_CASE = f"""
 {MACHINE}
 [network.routing]
@@ -65,7 +65,7 @@ ranks = 72
 workload = {{ next-group = {{ bytes = "9 KiB", load = 0.3, messages = 60 }} }}
 """
 
-#: Everything in step: links of one speed and latency, messages of whole packets at the same instants.
+#: Simultaneous events: links of one speed and latency, messages of whole packets at equal times.
 TIES = f"""
 {MACHINE}
 [network]
@@ -90,7 +90,7 @@ workload = {{ stencil = {{ dims = [4, 4, 2], message = "8 KiB", iterations = 5, 
 
 @dataclass(frozen=True)
 class Place:
-    """Where runs take place: one process, or several of an MPI library."""
+    """The place of a run: one process, or several of an MPI library."""
 
     name: str
     command: list[str]
@@ -98,7 +98,7 @@ class Place:
 
 
 def places() -> list[Place]:
-    """One process, and 1, 2 and 3 processes of every library for which `setup.sh` has built."""
+    """One process, and 1, 2 and 3 processes of every library built by `setup.sh`."""
     found = [Place("1 process", ODONATA)]
     for folder in sorted((ROOT / "target/mpi").glob("*/built")):
         mpi = Mpi(folder.parent.name, folder.parent)
@@ -109,7 +109,7 @@ def places() -> list[Place]:
 
 
 def digest(place: Place, scenario: Path, *options: str) -> str:
-    """The digest of a run, or why there is none."""
+    """The digest of a run, or the reason for its absence."""
     out = ["-o", str(scenario.with_suffix("")), "--force", "--json"]
     command = [*place.command, "run", str(scenario), *out, *options]
     try:
@@ -124,7 +124,7 @@ def digest(place: Place, scenario: Path, *options: str) -> str:
 
 
 def compare(title: str, text: str, folder: Path) -> tuple[int, int]:
-    """Runs a scenario everywhere; how often, and how often the digest was another."""
+    """Runs a scenario everywhere; returns the numbers of runs and of different digests."""
     scenario = folder / f"{title}.toml"
     scenario.write_text(text)
     everywhere = places()
@@ -132,7 +132,7 @@ def compare(title: str, text: str, folder: Path) -> tuple[int, int]:
     print(f"{title}: {expected}", flush=True)
     runs = different = 0
     for scheduler, threads, place in itertools.product(("conservative", "optimistic"), (1, 2, 4), everywhere):
-        # Parts enough for three processes of four threads.
+        # Enough parts for three processes of four threads.
         options = ["--scheduler", scheduler, "--threads", str(threads), "--set", "run.parts=12"]
         begin = time.monotonic()
         got = digest(place, scenario, *options)

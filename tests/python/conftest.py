@@ -77,7 +77,7 @@ ranks = 4
 workload = { checkpoint = { iterations = 2, total = "16 MB", interval = "100 us" } }
 """
 
-#: Uniform traffic on the same machine that takes minutes: for whoever wants to interrupt it.
+#: Uniform traffic on the same machine that takes minutes: for tests that interrupt it.
 ENDLESS = (
     SMALL.partition("[storage]")[0]
     + """\

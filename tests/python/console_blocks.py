@@ -1,20 +1,19 @@
-"""Commands of a page with what they print: run and compared by tests, or written anew.
+"""Commands of a page with their output: run and compared by tests, or renewed.
 
-A block ```` ```console ```` has commands after `$ ` and what each of them prints: answers where it
-succeeds, errors where it fails. The blocks of a page are run one after the other by bash, in a scratch folder
-that has what users have of the repository (`SHOWN`), after the blocks that are files, which have a title.
+A block ```` ```console ```` has commands after `$ ` and the output of each: answers on success, errors on
+failure. bash runs the blocks of a page one after the other, in a temporary folder with the files of the
+repository that users have (`SHOWN`), after the blocks with a title, which are files.
 
-A line `...` stands for any lines. What depends on the computer (`VARIES`) may differ. A command fails if and
-only if the first line shown starts with `error:`.
+A line `...` stands for any lines. Output that depends on the computer (`VARIES`) may differ. A command fails
+if and only if the first line shown starts with `error:`.
 
-Below a block that shows what depends on the computer stands its *stamp*: date, commit and machine of the
-run that printed it, and a hash over the block. A block whose hash is another one was edited by hand, and is
-refused.
+Below a block with output that depends on the computer stands its *stamp*: date, commit and machine of the run
+that printed it, and a hash over the block. A block with another hash was edited by hand, and is refused.
 
-`python tests/python/console_blocks.py [--fresh] PAGE...` writes blocks anew, each whole from one run: lines
-shown stay those shown, found again by the first one of each passage between `...`. Without `--fresh` a
-block that shows what is printed now, but for what depends on the computer, stays as it is. `make docs` does
-so for all pages, `make readme` renews README.md with `--fresh`.
+`python tests/python/console_blocks.py [--fresh] PAGE...` renews blocks, each whole from one run. Shown lines
+stay the same lines, found again by the first line of each passage between `...`. Without `--fresh`, a block
+stays unchanged if only output that depends on the computer differs. `make docs` does so for all pages, `make
+readme` renews README.md with `--fresh`.
 """
 
 from __future__ import annotations
@@ -40,20 +39,20 @@ from odonata.benchmarks import bench
 
 ROOT = Path(__file__).parents[2]
 
-#: What a clone of the repository shows users, and so may stand in a command.
+#: Folders of a clone that commands on pages may use.
 SHOWN = ("examples", "programs", "studies", "tests")
 
-#: What depends on the computer.
+#: Output that depends on the computer.
 VARIES = re.compile(
     r"in [\d.]+ (?:ms|s|min) \(as packets, [\d.]+ [kM] packet-hops per CPU-second\)"
-    # How many threads a run took, and why.
+    # The number of threads of a run, and the reason.
     r"|^\d+ threads?(?: for \d+% of the events)?: .*$"
     r"|runs? in [\d.]+ (?:ms|s|min)"
     # The last column of load-sweep.
     r"|(?<= \d{4})  +[\d.]+ m?s$|(?<= \d{5})  +[\d.]+ m?s$|(?<=packets) +CPU$"
 )
 
-#: A line that is written anew is found again by one that is so much like it (`difflib`).
+#: Least similarity (`difflib`) by which a renewed line is found again.
 ALIKE = 0.7
 
 #: Seconds after which a command counts as hung.
@@ -67,19 +66,19 @@ _BLOCK = re.compile(
 
 @dataclass(frozen=True)
 class Command:
-    """A command of a page and the lines below it."""
+    """A command of a page with the lines below it."""
 
     text: str
     lines: list[str]
 
     @property
     def fails(self) -> bool:
-        """Whether the page says that it ends with an error."""
+        """Whether the page shows that it fails."""
         return bool(self.lines) and self.lines[0].startswith("error:")
 
 
 def pages() -> list[Path]:
-    """All pages that have such blocks."""
+    """All pages with such blocks."""
     found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return [page for page in found if "\n```console\n" in page.read_text(encoding="utf-8")]
 
@@ -104,7 +103,7 @@ def commands(block: str) -> list[Command]:
 
 
 def passages(lines: list[str]) -> Iterator[list[str]]:
-    """What stands between lines `...`."""
+    """The passages between lines `...`."""
     passage: list[str] = []
     for line in lines:
         if line.strip() == "...":
@@ -120,7 +119,7 @@ def _same(line: str) -> str:
 
 
 def differences(shown: list[str], printed: list[str]) -> str | None:
-    """What of `shown` is not what was printed, or None.
+    """The first line of `shown` that was not printed, or None.
 
     >>> differences(["a", "...", "c"], ["a", "b", "c"])
     >>> differences(["a", "...", "d"], ["a", "b", "c"])
@@ -148,12 +147,12 @@ def differences(shown: list[str], printed: list[str]) -> str | None:
 
 
 def hash_of(block: str) -> str:
-    """What the stamp of a block holds: a hash over all its lines."""
+    """The hash in the stamp of a block, over all its lines."""
     return hashlib.sha256(block.encode()).hexdigest()[:16]
 
 
 def varies(block: str) -> bool:
-    """Whether a block shows what depends on the computer.
+    """Whether a block shows output that depends on the computer.
 
     >>> varies("$ odonata run a.toml\\na: 1 run in 2.5 s\\n"), varies("$ odonata run a.toml\\ndone\\n")
     (True, False)
@@ -162,7 +161,7 @@ def varies(block: str) -> bool:
 
 
 def stamp_of(block: str, load: float) -> str:
-    """The stamp of a block that shows what depends on the computer, with its empty line; else nothing."""
+    """The stamp of a block with output that depends on the computer, with its empty line; else empty."""
     if not varies(block):
         return ""
     commit = subprocess.run(
@@ -174,7 +173,7 @@ def stamp_of(block: str, load: float) -> str:
 
 
 def edited(page: Path) -> list[str]:
-    """The blocks of a page that no run has printed as they stand, by their first lines."""
+    """The blocks of a page that were edited by hand, by their first lines."""
     found = []
     for block in _BLOCK.finditer(page.read_text(encoding="utf-8")):
         if block["language"] != "console":
@@ -189,7 +188,7 @@ def edited(page: Path) -> list[str]:
 
 
 def renewed(shown: list[str], printed: list[str]) -> list[str]:
-    """The lines of what was printed that `shown` shows.
+    """The lines of the new output that correspond to `shown`.
 
     >>> renewed(["a", "...", "Table", "1  2", "..."], ["b", "Table", "3  4", "end"])
     ['b', '...', 'Table', '3  4', '...']
@@ -216,7 +215,7 @@ def renewed(shown: list[str], printed: list[str]) -> list[str]:
 
 
 def _found(line: str, printed: list[str], start: int) -> int:
-    """Where `line` stands from `start` on, or what is most like it: columns may have other widths, say."""
+    """The position of `line` from `start` on, or of the most similar line: columns may have other widths."""
 
     def words(text: str) -> str:
         return " ".join(_same(text).split())
@@ -232,7 +231,7 @@ def _found(line: str, printed: list[str], start: int) -> int:
 
 
 class Kept:
-    """What runs of examples printed and wrote: they depend on no page, and several pages show the same."""
+    """Output and files of examples, which depend on no page; several pages show the same."""
 
     RUN = re.compile(r"odonata run examples/[\w-]+\.toml -o (results/[\w-]+)( --baselines)?")
 
@@ -241,7 +240,7 @@ class Kept:
         self.found: dict[str, tuple[Path, int, list[str]]] = {}
 
     def again(self, command: str, place: Path) -> tuple[int, list[str]] | None:
-        """What `command` printed before; what it wrote is put into `place`."""
+        """The earlier output of `command`; its files are copied to `place`."""
         run = self.RUN.fullmatch(command)
         if run is None or command not in self.found:
             return None
@@ -250,7 +249,7 @@ class Kept:
         return code, printed
 
     def keep(self, command: str, place: Path, code: int, printed: list[str]) -> None:
-        """Remembers a run that succeeded."""
+        """Stores a successful run."""
         run = self.RUN.fullmatch(command)
         if run is not None and code == 0:
             results = self.folder / str(len(self.found))
@@ -259,7 +258,7 @@ class Kept:
 
 
 class Place:
-    """A scratch folder in which the commands of a page run."""
+    """The temporary folder for the commands of a page."""
 
     def __init__(self, folder: Path, kept: Kept | None = None) -> None:
         self.folder = folder
@@ -275,7 +274,7 @@ class Place:
         self.environment = os.environ | {"MPLBACKEND": "Agg", "PATH": path}
 
     def run(self, command: str) -> tuple[int, list[str]]:
-        """Exit code of a command and what it printed: answers where it succeeded, else errors too."""
+        """Exit code and output of a command: answers on success, else errors too."""
         if self.kept is not None and (again := self.kept.again(command, self.folder)):
             return again
         done = launcher.run(
@@ -288,7 +287,7 @@ class Place:
         return done.returncode, lines
 
     def page(self, text: str) -> Iterator[tuple[re.Match[str], Command, int, list[str]]]:
-        """Goes through a page: for each command its block, itself, its exit code and what it printed."""
+        """Runs a page: for each command its block, itself, its exit code and its output."""
         for block in _BLOCK.finditer(text):
             title = re.search(r'title="([^"]+)"', block["info"])
             if title is not None:
@@ -301,7 +300,7 @@ class Place:
 
 
 def mistakes(page: Path, folder: Path, kept: Kept | None = None) -> list[str]:
-    """What a page shows and a computer does not do."""
+    """The differences between a page and the actual output."""
     found = []
     for _, command, code, printed in Place(folder, kept).page(page.read_text(encoding="utf-8")):
         wrong = differences(command.lines, printed)
@@ -313,7 +312,7 @@ def mistakes(page: Path, folder: Path, kept: Kept | None = None) -> list[str]:
 
 
 def renew(page: Path, kept: Kept | None = None, *, fresh: bool = False) -> bool:
-    """Writes the blocks of a page anew, each whole from one run; whether anything has changed."""
+    """Renews the blocks of a page, each whole from one run; returns whether anything has changed."""
     text = page.read_text(encoding="utf-8")
     load = os.getloadavg()[0]
     blocks: dict[tuple[int, int], re.Match[str]] = {}

@@ -1,10 +1,10 @@
-"""The one place that starts commands for tests, and ends them.
+"""The only place that starts and ends commands of tests.
 
-A command starts as from an interactive shell: no signal is ignored or blocked. Standard input is empty, and
-the session is its own, so that Ctrl-C at the terminal of the tests reaches the tests alone.
+A command starts as from an interactive shell: no signal is ignored or blocked. Standard input is empty. The
+command has a session of its own, so that Ctrl-C at the terminal of the tests reaches only the tests.
 
-A command ends with its test, however the test ends: `end_all` kills what is left and what that has started.
-Where the test process is killed, the kernel kills the command (Linux).
+A command ends with its test, however the test ends: `end_all` kills it and its children. If the test process
+is killed, the kernel kills the command (Linux).
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from typing import Any
 
 from surroundings import PRINTED
 
-#: Seconds after which a command counts as hung: more than any takes beside others on one core.
+#: Seconds after which a command counts as hung: more than any needs beside others on one core.
 PATIENCE_S = 300
 
-#: Names, in the environment of a command and of all that it starts, the test process that started it.
+#: Environment variable that marks a command and its children with the test process that started it.
 MARK = "ODONATA_TEST_PROCESS"
 
-#: Environment of a command that may write no large file: some releases of Python keep half a compiled module
-#: where the rest did not fit, and every later import of it fails.
+#: Environment of a command that may write no large file: some releases of Python keep a partly written
+#: compiled module, and every later import of it fails.
 NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
 
-#: What a command of a test may be sent, and what its parent may have been told to ignore.
+#: Signals that tests send, and that a parent may ignore.
 SIGNALS = (
     *(signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGALRM),
     *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGCHLD, signal.SIGTSTP),
@@ -45,12 +45,12 @@ PR_SET_PDEATHSIG = 1
 
 _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
-#: What no other test process has in its marks.
+#: Unique mark of this test process.
 _OWN = f"{os.getpid()}-{secrets.token_hex(4)}"
 
 
 class Command(subprocess.Popen[Any]):
-    """A command that is killed where a test leaves its `with` block by an exception."""
+    """A command that is killed if a test leaves its `with` block by an exception."""
 
     def end(self) -> None:
         """Kills the command and its group, if it has not ended, and waits for its end."""
@@ -87,7 +87,7 @@ def start(
 ) -> Command:
     """Starts a command that ends with its test, or with the last test if it is `lasting`.
 
-    `before` is called in the new process before the command. No file that the command writes gets larger than
+    `before` is called in the new process before the command. The command can write no file larger than
     `largest_file` bytes, as on a full disk. Other options are those of `subprocess.Popen`.
     """
     kind = "lasting" if lasting else "test"
@@ -118,7 +118,7 @@ def run(
     check: bool = False,
     **options: Any,
 ) -> subprocess.CompletedProcess[Any]:
-    """Starts a command and waits for its end; what it prints is kept, as text unless told otherwise."""
+    """Starts a command and waits for its end; keeps its output, by default as text."""
     if input is not None:
         options["stdin"] = subprocess.PIPE
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": text} | options
@@ -131,14 +131,14 @@ def run(
 
 
 def default_signals() -> None:
-    """Undoes what this process has inherited: signals that are ignored, and those that are blocked."""
+    """Resets inherited signal handling: ignored and blocked signals."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
 def end_with_parent() -> None:
-    """Has the kernel kill this process when its parent ends."""
+    """Makes the kernel kill this process when its parent ends."""
     if _LIBC is not None:
         _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
@@ -153,7 +153,7 @@ def is_gone(pid: int) -> bool:
 
 
 def descendants(kind: str) -> list[int]:
-    """The processes that carry the mark of this test process, those in sessions of their own too."""
+    """The processes with the mark of this test process, also those in sessions of their own."""
     mark = f"{MARK}={_OWN}-{kind}".encode()
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
@@ -164,7 +164,7 @@ def descendants(kind: str) -> list[int]:
 
 
 def end_all(kind: str = "test") -> None:
-    """Kills the commands of this kind that have not ended, and what they have started in turn."""
+    """Kills the running commands of this kind, and their children."""
     if not _started[kind]:
         return
     for process in reversed(_started[kind]):

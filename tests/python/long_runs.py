@@ -1,4 +1,4 @@
-"""Runs that are saved on their way, to be killed and resumed."""
+"""Runs with snapshots, to be killed and resumed."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ def lasting(sweeps: int, steps: int) -> str:
     )
 
 
-#: Simulated in two or three seconds.
+#: Takes two or three seconds.
 LONG = lasting(1200, 210)
 
-#: As long by two processes of a program that was built for tests.
+#: Takes as long on two processes of a debug build.
 LONG_SHARED = lasting(450, 80)
 
-#: Without an end in reach.
+#: Practically endless.
 LONGER = lasting(100_000, 210)
 
 
 def unbroken(text: str, folder: Path) -> odonata.Results:
-    """The results of a run of `text` in `folder` without a break, and without a snapshot."""
+    """The results of an uninterrupted run of `text` in `folder`, without a snapshot."""
     scenario = folder / "scenario.toml"
     scenario.write_text(text.replace('checkpoint_interval = "0.1 s"', ""), encoding="utf-8")
     return odonata.run(scenario, folder / "out")
 
 
 def place(shell: Shell) -> Path:
-    """Where the run `out` is while it is unfinished."""
+    """The place of the unfinished run `out`."""
     return shell.folder / ".out.unfinished"
 
 
 def snapshots(shell: Shell, process: int = 0) -> list[Path]:
-    """What a process of the run has saved, in whole snapshots."""
+    """The complete snapshots of a process."""
     try:
         files = list(place(shell).glob(f"checkpoint/run/[0-9]*/{process}.snapshot"))
     except FileNotFoundError:  # the run moved a folder away between its listing and a look into it
@@ -57,7 +57,7 @@ def snapshots(shell: Shell, process: int = 0) -> list[Path]:
 
 
 def newest_snapshot(shell: Shell) -> Path:
-    """The folder of the newest whole snapshot; of a run just killed, the one before may be there too."""
+    """The folder of the newest complete snapshot; a killed run may have the previous one too."""
     saved = Checkpoints(place(shell) / "checkpoint/run", None).latest()
     assert saved is not None
     return saved.folder
@@ -70,9 +70,9 @@ def await_snapshot(shell: Shell, process: subprocess.Popen[str]) -> None:
 def await_fate(
     shell: Shell, process: subprocess.Popen[str], lot: random.Random, within_s: float, *, saved: bool
 ) -> None:
-    """Waits for the moment to kill a run: any, in the midst of a snapshot, or while results are written.
+    """Waits for the moment to kill a run: any, during a snapshot, or while results are written.
 
-    If it is to be `saved`, not before there is a snapshot, however slow the computer is.
+    If it must be `saved`, waits for a snapshot first, however slow the computer is.
     """
     patience = time.monotonic() + PATIENCE_S
     while saved and process.poll() is None and not snapshots(shell) and time.monotonic() < patience:

@@ -1,7 +1,7 @@
-"""Many commands without waiting for as many interpreters: each in a process of its own, forked from one.
+"""Many commands without the start of as many interpreters: each in a process of its own, forked from one.
 
-What differs from a user's command is that the libraries have been imported before, which takes most commands
-longer than what they do. `Server` is for tests; run as a program, this file is the process that forks.
+Unlike a user's command, such a command finds its libraries imported, which takes longer than most commands.
+`Server` is for tests; run as a program, this file is the forking process.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from launcher import PATIENCE_S
 
 
 class Server:
-    """The process from which commands are forked."""
+    """The process that forks the commands."""
 
     def __enter__(self) -> Self:
         self._process = launcher.start(
@@ -37,9 +37,9 @@ class Server:
         self._process.stdout.close()
 
     def __call__(self, folder: Path, *arguments: str, largest_file: int | None) -> tuple[int, str, str]:
-        """Exit code and output of a command in `folder`, where no file may grow larger than so many bytes.
+        """Exit code and output of a command in `folder`; no file may grow beyond `largest_file` bytes.
 
-        Its environment is that of the test, which may have changed since the server began.
+        Its environment is that of the test, which may have changed since the server started.
         """
         self._process.stdin.write(
             json.dumps([str(folder), largest_file, surroundings.PRINTED | os.environ, arguments]) + "\n"
@@ -49,13 +49,13 @@ class Server:
 
 
 def serve() -> None:
-    """Runs the commands that standard input asks for."""
+    """Runs the commands from standard input."""
     import gc
     import resource
     import signal
     import tempfile
 
-    # What the first call of Typer, and the first table that pyarrow reads or makes, would import.
+    # Imports of the first call of Typer, and of the first table of pyarrow.
     import pandas  # noqa: F401
     import platformdirs  # noqa: F401
     import pyarrow.dataset  # noqa: F401
@@ -80,7 +80,7 @@ def serve() -> None:
     # With the first of its types, pydantic looks for its plugins.
     pydantic.TypeAdapter(int)
     odonata.cli.application()
-    # What is never looked at is never copied.
+    # Objects that the collector never touches are never copied.
     gc.freeze()
     for line in sys.stdin:
         folder, largest, environment, arguments = json.loads(line)
@@ -94,7 +94,7 @@ def serve() -> None:
                 os.chdir(folder)
                 os.environ.clear()
                 os.environ.update(environment)
-                # What hangs is killed.
+                # Kills a hung command.
                 signal.alarm(PATIENCE_S)
                 if largest is not None:
                     resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
@@ -110,7 +110,7 @@ def serve() -> None:
 
 
 def _leave(main: Callable[[], None]) -> None:
-    """Ends the process as `main` ends it, but for the tidying up of the interpreter, which takes longest."""
+    """Ends the process like `main`, without the slow cleanup of the interpreter."""
     try:
         main()
         code = 0

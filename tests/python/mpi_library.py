@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: The repository.
 ROOT = Path(__file__).parents[2]
 
-#: More processes than cores, and root as who starts them, are errors for Open MPI 4 unless it is told so.
+#: By default Open MPI 4 refuses more processes than cores, and root.
 OPEN_MPI = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -31,7 +31,7 @@ OPEN_MPI = {
 
 @dataclass(frozen=True)
 class Ending:
-    """What mpirun and all processes printed, and mpirun's exit code."""
+    """The output of mpirun and all processes, and mpirun's exit code."""
 
     code: int
     out: str
@@ -40,7 +40,7 @@ class Ending:
 
 @dataclass(frozen=True)
 class Mpi:
-    """An MPI library and what was built for it."""
+    """An MPI library and its builds."""
 
     name: str
     folder: Path
@@ -50,16 +50,16 @@ class Mpi:
         return (self.folder / "built").read_text().strip()
 
     def command(self, processes: int, *command: str | Path) -> list[str]:
-        """What starts `command` so many times."""
+        """The command line that starts `command` in this many processes."""
         return [self.mpirun, "-n", str(processes), *map(str, command)]
 
     def environment(self) -> dict[str, str]:
-        """What it is started with: Python finds the package that was built for this library."""
+        """Its environment: Python finds the package built for this library."""
         own = {"PYTHONPATH": str(self.folder / "site"), "RUST_BACKTRACE": "0"}
         return os.environ | OPEN_MPI | own
 
     def __call__(self, processes: int, *command: str | Path, folder: Path | None = None) -> Ending:
-        """Starts `command` so many times in `folder`, and waits for its end."""
+        """Starts `command` in this many processes in `folder`, and waits for its end."""
         done = launcher.run(self.command(processes, *command), cwd=folder, env=self.environment())
         return Ending(done.returncode, done.stdout, done.stderr)
 
@@ -73,12 +73,12 @@ class Mpi:
 
 
 def odonata_run(*options: str) -> list[str]:
-    """What each process of a run is started with."""
+    """The command line of each process of a run."""
     return [sys.executable, "-m", "odonata", "run", "scenario.toml", "-o", "out", *options]
 
 
 def run(mpi: Mpi, shell: Shell, processes: int, *options: str) -> Ending:
-    """`odonata run scenario.toml -o out` by so many processes."""
+    """`odonata run scenario.toml -o out` on this many processes."""
     return mpi(processes, *odonata_run(*options), folder=shell.folder)
 
 
@@ -105,12 +105,12 @@ class Underway:
         os.kill(self.pid(process), number)
 
     def kill(self, process: int) -> None:
-        """Kills a process if it has begun and is still there."""
+        """Kills a process if it is running."""
         with contextlib.suppress(FileNotFoundError, ValueError, ProcessLookupError):
             self.send(signal.SIGKILL, process)
 
     def end(self) -> tuple[int, str]:
-        """The exit code of mpirun, and all that was said."""
+        """The exit code of mpirun, and the output."""
         try:
             said, _ = self.mpirun.communicate(timeout=PATIENCE_S)
         finally:
@@ -121,7 +121,7 @@ class Underway:
 
 
 def library(name: str) -> Mpi:
-    """The library `name`; without it the test is skipped, or fails where setup.sh was to install it."""
+    """The library `name`; without it the test is skipped, or fails if setup.sh should have installed it."""
     folder = ROOT / "target" / "mpi" / name
     if not (folder / "built").is_file():
         missing = f"{name}: not built by tests/mpi/setup.sh, which needs its mpicc and mpirun, and libclang"

@@ -1,4 +1,4 @@
-"""A campaign in which every trial goes wrong in another way, to see that each is found."""
+"""A campaign in which every trial fails in another way, to test that each failure is found."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import odonata
 
 
 class PanicException(BaseException):
-    """As the core's is called."""
+    """Has the name of the core's exception."""
 
 
-#: Number of the trial: what goes wrong, and the rule that says so.
+#: Number of the trial: the failure, and the rule that finds it.
 FAULTS = {
     0: ("nothing", None),
     1: ("a key error", "traceback"),

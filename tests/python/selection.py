@@ -1,15 +1,15 @@
-"""Which tests run: kinds that need more than `make setup` brings, or take long, run when asked for.
+"""Selection of tests: kinds that take long, or need more than `make setup` installs, run on request.
 
 A test belongs to a kind by a marker of that name. `pytest` alone runs the tests of no kind, `--only=KIND`
-those of that kind alone, `--all` every test, `--quick` those of `make check`. What is left out is skipped
-with a reason that names the command for it.
+those of that kind alone, `--all` every test, `--quick` those of `make check`. Other tests are skipped with a
+reason that names their command.
 """
 
 from __future__ import annotations
 
 import pytest
 
-#: Name of the marker -> what its tests need, and the command that runs them.
+#: Name of the marker -> requirement of its tests, and the command that runs them.
 KINDS = {
     "slow": ("take long", "make test-all"),
     "mpi": ("need an MPI library", "make test-mpi"),
@@ -18,7 +18,7 @@ KINDS = {
     "reference": ("need traces of real programs", "make test-reference"),
 }
 
-#: Files that `--quick` leaves out: they start many commands, and take three quarters of the time of all.
+#: Files that `--quick` leaves out: they start many commands, and take three quarters of all time.
 MANY_COMMANDS = {
     *("test_baselines", "test_calibrate", "test_commands", "test_darshan", "test_docs"),
     *("test_environment", "test_memory", "test_nsys", "test_otf2", "test_programs"),
@@ -26,7 +26,7 @@ MANY_COMMANDS = {
     *("test_timeline", "test_tpds2016_study", "test_trace_merge", "test_traces"),
 }
 
-#: What the reason of a test begins with that was left out on purpose.
+#: First words of the reason of a test that was left out on purpose.
 LEFT_OUT = "left out: "
 
 
@@ -57,10 +57,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if not quick_enough or (only and not kinds & only):
             others.append(item)
             items.remove(item)
-        # Who asks for a kind gets those of its tests that take long too.
+        # A selected kind includes its long tests.
         elif left_out := sorted(kinds - only - ({"slow"} if only else set())):
             need, command = KINDS[left_out[0]]
-            # First: a test of a kind may have a reason of its own to be skipped.
+            # First: a test of a kind may have a skip reason of its own.
             mark = pytest.mark.skip(reason=f"{LEFT_OUT}tests that {need} ({command})")
             item.add_marker(mark, append=False)
     if others:

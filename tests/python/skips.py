@@ -1,7 +1,7 @@
-"""What may be skipped: nothing but what stands in `tests/skips.toml`, with its reason.
+"""Allowed skips: only the tests in `tests/skips.toml`, with their reasons.
 
-This counts where `ODONATA_NO_SKIPS` is 1, as in `.ci/run`: elsewhere a machine may lack an MPI library. What
-`selection.py` leaves out is not skipped in this sense.
+The check is active if `ODONATA_NO_SKIPS` is 1, as in `.ci/run`: other machines may lack an MPI library. Tests
+left out by `selection.py` do not count as skipped.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _skipped: dict[str, str] = {}
 
 
 def unexpected(names: list[str]) -> list[str]:
-    """Those of the skipped tests that no pattern of the list fits."""
+    """The skipped tests that match no pattern of the list."""
     patterns = [entry["test"] for entry in tomllib.loads(ALLOWED.read_text())["skip"]]
     return [name for name in names if not any(fnmatchcase(name, pattern) for pattern in patterns)]
 

@@ -15,10 +15,10 @@ from typing import Self
 import launcher
 import pytest
 
-#: What is started or called.
+#: The required programs.
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "sinfo", "squeue", "munged")
 
-#: Seconds until it is up.
+#: Seconds until it is ready.
 PATIENCE_S = 300
 
 CONF = """\
@@ -69,7 +69,7 @@ class Slurm:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What its commands are started with."""
+        """The environment of its commands."""
         return os.environ | {"SLURM_CONF": str(self.folder / "slurm.conf"), "PATH": self._search}
 
     def __enter__(self) -> Self:
@@ -107,7 +107,7 @@ class Slurm:
         self._stop()
 
     def __call__(self, *command: str) -> str:
-        """What a command of Slurm prints."""
+        """The output of a command of Slurm."""
         done = launcher.run(command, env=self.environment)
         return done.stdout
 

@@ -1,8 +1,8 @@
-"""The state that a process inherits, made the same however the tests were started.
+"""The inherited state of a process, made equal for all ways to start the tests.
 
-`settle` sets the environment, the umask and the standard streams of the test process, which every command
-that a test starts inherits, and has this process read and write UTF-8. Signal dispositions belong to the
-commands (`launcher.py`): a suite in the background of a script goes on ignoring Ctrl-C.
+`settle` sets the environment, the umask and the standard streams of the test process, which its commands
+inherit, and makes this process read and write UTF-8. Signal handling belongs to the commands (`launcher.py`):
+a suite in the background of a script continues to ignore Ctrl-C.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import contextlib
 import locale
 import os
 
-#: Variables that change what Python, Rich, Matplotlib, Jupyter, Dask, Slurm or an MPI library does. * stands
-#: for any ending. Without a locale, Python reads and writes UTF-8 (PEP 538 and PEP 540).
+#: Variables that affect Python, Rich, Matplotlib, Jupyter, Dask, Slurm or an MPI library. * stands for any
+#: ending. Without a locale, Python reads and writes UTF-8 (PEP 538 and PEP 540).
 REMOVED = (
     *("CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"),
     *("COLUMNS", "LINES", "TERM"),
@@ -22,7 +22,7 @@ REMOVED = (
     *("OMPI_*", "PMI_*", "PMIX_*", "SLURM_*", "SBATCH_*"),
 )  # fmt: skip
 
-#: How commands print unless a test says otherwise. Rich takes a dumb terminal to have 80 columns.
+#: Default terminal of commands in tests. Rich assumes 80 columns for a dumb terminal.
 PRINTED = {"COLUMNS": "110", "NO_COLOR": "1", "TERM": "xterm"}
 
 
@@ -37,7 +37,7 @@ def settle() -> None:
         del os.environ[name]
     os.umask(0o022)
     for name in ("C.UTF-8", "en_US.UTF-8"):
-        # What `open` takes where no encoding is given.
+        # The default encoding of `open`.
         with contextlib.suppress(locale.Error):
             locale.setlocale(locale.LC_CTYPE, name)
             break
@@ -45,5 +45,5 @@ def settle() -> None:
         try:
             os.fstat(stream)
         except OSError:
-            # The lowest number that is free is that of the closed stream.
+            # The lowest free number is that of the closed stream.
             os.open(os.devnull, os.O_RDWR)

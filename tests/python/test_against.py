@@ -13,7 +13,7 @@ import against
 
 
 class Planted(against.Program):
-    """A program whose runs cost what was planted, in order."""
+    """A program with given costs of its runs, in order."""
 
     def __init__(self, name, costs):
         super().__init__(name, ROOT)
@@ -27,7 +27,7 @@ class Planted(against.Program):
 
 
 def test_ratios_are_taken_within_pairs_and_per_hop():
-    """The machine is three times as slow in the second round: ratios of pairs do not see it."""
+    """The machine is three times as slow in the second round; ratios of pairs are unaffected."""
     then = Planted("then", [(2.0, 100), (6.0, 100), (2.2, 100)])
     now = Planted("now", [(2.0, 200), (6.0, 200), (2.0, 200)])
     row = against.compare(then, now, "case", rounds=3, quick=False)
@@ -35,7 +35,7 @@ def test_ratios_are_taken_within_pairs_and_per_hop():
     assert row["ratios"] == pytest.approx([2.0, 2.0, 2.2])
     assert row["ratio"] == pytest.approx(2.0)
     assert row["interval"] == pytest.approx([2.0, 2.2])
-    # The least and the most of three hold the median unless all lie on one side of it: 1 - 2 / 2^3.
+    # The smallest and the largest of three enclose the median unless all lie on one side: 1 - 2 / 2^3.
     assert row["coverage"] == pytest.approx(0.75)
 
 
@@ -47,7 +47,7 @@ def test_a_case_that_a_commit_cannot_run_says_why():
 
 
 def test_a_key_of_a_feature_that_a_commit_has_not_is_left_out(tmp_path, monkeypatch):
-    """The program refuses `scheduler` and then `blame`, as commits without them do, and takes the rest."""
+    """The program refuses `scheduler` and then `blame`, like commits without them, and accepts the others."""
     python = tmp_path / "python"
     python.write_text(
         "#!/bin/sh\n"

@@ -1,4 +1,4 @@
-"""What was altered in a result or an unfinished run is named, with its file; nothing ends in a traceback."""
+"""Changes in a result or an unfinished run are named, with the file; no command ends in a traceback."""
 
 import contextlib
 import copy
@@ -25,7 +25,7 @@ from odonata.base import json_types
 #: The commands that read results.
 READING = (["summary", "altered"], ["compare", "out", "altered"], ["compare", "altered", "out"])
 
-#: What a value may have become.
+#: Possible new values.
 OTHERS = (None, True, -1.5, 7, 10**400, "x", "\ud800", [], {}, [None], {"x": {}})
 
 
@@ -48,14 +48,14 @@ def commands(server, folder):
 
 @pytest.fixture
 def altered(folder):
-    """The copy, which is as it was again when the test is over."""
+    """The copy, which is restored after the test."""
     yield folder / "altered"
     shutil.rmtree(folder / "altered")
     shutil.copytree(folder / "out", folder / "altered")
 
 
 def keys(value, before=()):
-    """The way to every key and item below `value`."""
+    """The path of every key and item below `value`."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in items:
         yield (*before, key)
@@ -81,7 +81,7 @@ def replaced(content, way, value):
 
 
 def of_another_type(content, way):
-    """Values in place of the one at `way` that are not of its type."""
+    """Values of other types for the one at `way`."""
     for key in way:
         content = content[key]
     same = (int, float) if type(content) in (int, float) else (type(content),)
@@ -89,7 +89,7 @@ def of_another_type(content, way):
 
 
 def assert_named(done, file, *, key=None):
-    """That a command has said what is wrong with `file`, and ended as for wrong input."""
+    """Checks that a command has reported an error in `file`, with the exit code for invalid input."""
     assert done.code in (0, 2), done
     assert "Traceback" not in done.err, done.err
     assert "itself failed" not in done.err, done.err
@@ -103,14 +103,14 @@ def assert_named(done, file, *, key=None):
 
 
 def is_declared(way):
-    """Whether run.json is nothing that a run has written without what is at `way`."""
+    """Whether run.json is invalid without the value at `way`."""
     if json_types.part(json_types.schema_of(run_record.Run), way) is None:
         return False
     return not isinstance(way[-1], int) and "JOB" not in way
 
 
 def is_free(way):
-    """Whether the key is somebody's choice: the name of a job in `baselines`."""
+    """Whether the key is free: the name of a job in `baselines`."""
     return len(way) == 2 and way[0] == "baselines"
 
 
@@ -119,7 +119,7 @@ def show(folder, content, name="run.json"):
 
 
 def heard(folder):
-    """What is said to be wrong with a result, by the functions that `summary` and `compare` call; or None."""
+    """The error about a result, from the functions that `summary` and `compare` call; or None."""
     try:
         whole, results = odonata.load(folder.parent / "out"), odonata.load(folder)
         with io.StringIO() as page:
@@ -222,7 +222,7 @@ def test_a_table_that_is_missing_or_no_parquet_is_named(altered, commands, most)
                 with pytest.raises(InputError, match=rf"{name}\.parquet"):
                     odonata.load(altered).table(name)
             error = heard(altered)
-            # Nothing is shown of `messages`.
+            # The summary does not show `messages`.
             assert (error and error.file) == (None if name == "messages" else str(file))
         done = commands("summary", "altered")
         assert_named(done, f"altered/{name}.parquet")
@@ -257,7 +257,7 @@ def test_a_column_that_is_missing_or_of_another_type_is_named(altered, most):
 
 
 def test_numbers_and_texts_of_other_sizes_are_read_all_the_same(altered):
-    """As programs write them that copy a table."""
+    """Programs that copy a table may write such types."""
     before = odonata.load(altered).table("jobs")
     wider = pa.schema(
         pa.field(
@@ -273,7 +273,7 @@ def test_numbers_and_texts_of_other_sizes_are_read_all_the_same(altered):
 
 @pytest.mark.slow
 def test_altered_bytes_of_a_table_are_noticed(altered, commands):
-    """Pages have checksums; what is altered elsewhere is read, or refused with the name of the file."""
+    """Pages have checksums; other changed bytes are harmless, or refused with the name of the file."""
     lot = random.Random(5)
     noticed = 0
     for turn in range(60):
@@ -295,7 +295,7 @@ def test_altered_bytes_of_a_table_are_noticed(altered, commands):
 
 @pytest.fixture(scope="module")
 def unfinished(tmp_path_factory):
-    """A folder with a scenario whose run was killed when it had been saved, and a copy of what it left."""
+    """A folder with a scenario whose run was killed after a snapshot, and a copy of its files."""
     shell = StartedShell(tmp_path_factory.mktemp("unfinished"))
     shell.write(LONG)
     with start(shell, "--baselines") as process:
@@ -309,7 +309,7 @@ def unfinished(tmp_path_factory):
 
 
 def copy_when_still(folder, target):
-    """Copies a folder once the processes of baselines, which notice a run that ended late, leave it alone."""
+    """Copies a folder once baseline processes, which notice the end of their run late, have ended."""
     until = time.monotonic() + PATIENCE_S
     while True:
         with contextlib.suppress(shutil.Error, FileNotFoundError):
@@ -324,7 +324,7 @@ def copy_when_still(folder, target):
 
 @pytest.fixture
 def killed(unfinished):
-    """The same, as it was when it was killed."""
+    """The same, as when it was killed."""
     shutil.rmtree(place(unfinished), ignore_errors=True)
     shutil.rmtree(unfinished.folder / "out", ignore_errors=True)
     shutil.copytree(unfinished.folder / "copy", place(unfinished))

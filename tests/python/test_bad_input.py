@@ -1,11 +1,11 @@
-"""Bad input: exit 2, one block that says where and what, and nothing created or touched."""
+"""Invalid input: exit 2, one block with place and problem, and nothing created or changed."""
 
 import json
 
 import pytest
 from conftest import SMALL
 
-#: name: (text in the small scenario, what replaces it, what the error block must say)
+#: name: (text in the small scenario, its replacement, required parts of the error block)
 MISTAKES = {
     "unknown key": (
         'algorithm = "progressive-adaptive"',

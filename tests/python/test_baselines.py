@@ -70,10 +70,10 @@ def test_a_job_alone_has_the_nodes_servers_and_work_that_it_has_beside_the_other
 
 
 def test_a_baseline_is_what_its_own_resolved_placement_gives(together):
-    """The scenario in a baseline's run.json says where the job runs: written so, it gives the same digest."""
+    """The scenario in a baseline's run.json has its nodes: run alone with them, it gives the same digest."""
     alone = together.baselines["halo"].run
     nodes = alone["scenario"]["jobs"][0]["placement"]["nodes"]
-    # A single job measures no blame unless it is told to; a baseline measures what the run does.
+    # A single job measures no blame by default; a baseline measures the same as the run.
     scenario = tomllib.loads(SMALL) | {"run": {"blame": True}}
     scenario["jobs"] = [scenario["jobs"][0] | {"placement": {"nodes": nodes}}]
     assert odonata.run(scenario).run["digest"] == alone["digest"]
@@ -90,7 +90,7 @@ def test_the_slowdowns_are_the_two_runs_held_against_each_other(together):
             assert rows[job][f"{column}_together_s"] == other
             assert rows[job][f"{column}_ratio"] == other / one
         assert rows[job]["elapsed_ratio"] > 0.99
-    # Who does no I/O has no I/O that could be slowed down.
+    # A job without I/O has no I/O slowdown.
     assert math.isnan(rows["halo"]["io_bandwidth_ratio"])
     assert math.isnan(rows["halo"]["io_message_latency_p50_alone_s"])
     assert rows["saver"]["io_bandwidth_ratio"] > 0
@@ -114,7 +114,7 @@ def test_the_latency_of_io_messages_is_that_of_the_table_messages(together):
 
 @pytest.fixture(scope="module")
 def held():
-    """The same run in memory with one process, and what was said of its progress."""
+    """The same run in memory with one process, and its progress reports."""
     seen = []
     scenario = tomllib.loads(SMALL)
     return odonata.run(scenario, baselines=True, processes=1, progress=seen.append), seen
@@ -123,7 +123,7 @@ def held():
 def test_processes_change_nothing_and_memory_holds_what_a_folder_holds(together, held):
     held, _ = held
     assert held.path is None
-    # In words, as not a number is not equal to itself.
+    # As text, since NaN differs from itself.
     assert str(held.rows("slowdown")) == str(together.rows("slowdown"))
     for job in JOBS:
         assert held.baselines[job].run["digest"] == together.baselines[job].run["digest"]
@@ -168,7 +168,7 @@ def test_a_baseline_that_fails_is_named_and_the_rest_is_kept(shell):
     results = odonata.load(shell.folder / "out")
     assert results.run["baselines"]["halo"]["outcome"] == "completed"
     assert results.baselines["saver"].outcome == "storage-full"
-    # What did not end has no factor.
+    # An unfinished job has no ratio.
     assert math.isnan(results.slowdown()["saver"]["elapsed"].ratio)
     assert results.slowdown()["halo"]["elapsed"].ratio > 0.99
 
@@ -221,7 +221,7 @@ def test_a_job_that_waits_for_others_starts_alone_at_its_delay(ruled):
     alone = {job: results.rows("jobs")[0] for job, results in ruled.baselines.items()}
     assert together["late"]["start_s"] > together["halo"]["elapsed_s"] + 20e-6
     assert alone["late"]["start_s"] == 20e-6
-    # Time counts from the start of the job, so that what it waited for is in neither.
+    # Time counts from the start of the job, so neither includes the wait before it.
     late = ruled.slowdown()["late"]["elapsed"]
     assert late == (alone["late"]["elapsed_s"], together["late"]["elapsed_s"], late.together / late.alone)
     assert 0.99 < late.ratio < 2
@@ -239,7 +239,7 @@ def test_traffic_that_others_stop_sends_alone_as_long_and_is_compared_by_its_lat
     together = next(row for row in ruled.rows("jobs") if row["job"] == "noise")
     (alone,) = ruled.baselines["noise"].rows("jobs")
     assert alone["start_s"] == together["start_s"] == 5e-6
-    # Alone it ends with its last message, of which there is one every 4 us / 8.
+    # Alone it ends with its last message; messages are 4 us / 8 apart.
     assert 0 <= together["elapsed_s"] - alone["elapsed_s"] < 10e-6
     assert alone["bytes_sent"] == pytest.approx(together["bytes_sent"], rel=0.05)
     row = next(row for row in ruled.rows("slowdown") if row["job"] == "noise")
@@ -262,7 +262,7 @@ def test_one_process_changes_nothing_and_traffic_that_others_stop_waits_for_the_
 
 
 def test_traffic_that_others_stop_is_not_run_alone_if_the_run_failed(shell):
-    """The devices are too small for the checkpoint, so nobody tells the traffic to stop."""
+    """The devices are too small for the checkpoint, so nothing tells the traffic to stop."""
     shell.write(RULES.replace('capacity = "1 GB"', 'capacity = "1 MB"'))
     done = shell("run", "scenario.toml", "-o", "out", "--baselines")
     assert done.code == 3
@@ -289,7 +289,7 @@ def test_traffic_that_others_stop_runs_alone_under_a_time_limit():
     assert 120e-6 < noise["elapsed"].alone <= 145e-6
 
 
-def test_the_core_refuses_traffic_alone_that_nobody_stops():
+def test_the_core_refuses_traffic_alone_without_an_end():
     with pytest.raises(odonata.InputError, match="depends on other jobs") as caught:
         runner.Task(RULES, "scenario.toml", [], None, only="noise").build()
     assert caught.value.key == "jobs.2.until"
@@ -301,7 +301,7 @@ def test_the_core_refuses_traffic_alone_that_nobody_stops():
 
 
 def test_a_baseline_that_runs_out_of_memory_is_a_named_failure(monkeypatch):
-    """The limit is on the baselines' processes only, as a smaller machine would be on them first."""
+    """Only the baselines' processes have the limit, as if a smaller machine hit them first."""
     start = subprocess.Popen
 
     def starved(command, **options):
@@ -321,7 +321,7 @@ def test_a_baseline_that_runs_out_of_memory_is_a_named_failure(monkeypatch):
     results = caught.value.results
     assert results.completed
     assert results.baselines == {}
-    # What certainly does not fit is refused before it is built, with what would be needed.
+    # A run that certainly does not fit is refused before it is built, with the needed memory.
     endings = results.run["baselines"].values()
     assert {ending["outcome"] for ending in endings} == {"failed"}
     assert all("of memory would be needed" in ending["detail"] for ending in endings)
@@ -387,7 +387,7 @@ def test_ctrl_c_keeps_the_run_and_says_which_baselines_are_missing(shell):
 
 
 def test_ctrl_c_among_the_baselines_keeps_the_run_that_is_complete(shell):
-    # The run has a time limit in common with its baselines, of which the first takes just as long again.
+    # The run and its baselines share a time limit, and the first baseline takes just as long.
     shell.write(SLOW_BASELINE)
     limit = ("--set", "run.time_limit=20 ms")
     with start_and_wait_for(shell, "--baselines", "--processes", "1", *limit) as process:
@@ -442,7 +442,7 @@ def test_progress_tells_how_far_the_baselines_are(held):
 
 
 def test_a_module_of_the_user_is_not_taken_for_ours(shell):
-    """A notebook's folder is full of names; none of them must end up in a baseline's process."""
+    """A notebook's folder has many names; a baseline's process must import none of them."""
     shell.write(SMALL)
     shell.write("raise SystemExit('not this one')", "json.py")
     script = (
@@ -459,7 +459,7 @@ def test_the_baselines_of_the_example_are_its_jobs_run_one_after_the_other():
     results = odonata.run(path, baselines=True)
     apart = odonata.run(path, overrides={"jobs.1.start": "1 s", "jobs.2.start": "2 s"}).rows("jobs")
     for job in apart:
-        # Adaptive routing draws at the routers, whose draws go on from job to job.
+        # Adaptive routing draws at the routers, in a stream shared by all jobs.
         elapsed = results.slowdown()[job["job"]]["elapsed"]
         assert elapsed.alone == pytest.approx(job["elapsed_s"], rel=0.02)
         assert elapsed.ratio > 1.02

@@ -35,9 +35,9 @@ ROWS = [
     ("milc", "mpi", "cosmoflow", "io", "link", "nic", "n4>r1", -1, 40.0),
     # Less than 1%.
     ("milc", "mpi", "checkpoint", "io", "link", "local", "r1>r2", -1, 0.4),
-    # Cut short by the end of the run.
+    # The end of the run cut these waits short.
     ("checkpoint", "io", "", "", "link", "local", "r9>r2", -1, 3.0),
-    # Its I/O held up its own messages.
+    # Its I/O delayed its own messages.
     ("checkpoint", "mpi", "checkpoint", "io", "input", "local", "r9>r2", -1, 0.3),
 ]
 
@@ -100,8 +100,8 @@ def test_shares_are_of_the_victims_time_in_the_network_or_in_io_calls():
     assert found["milc", "milc", "network"].share == pytest.approx(2.5 / 50)
 
 
-def test_of_a_run_that_was_interrupted_nobody_waited_more_than_all_the_time():
-    """Packets that were under way have waited, but their time in the network was not added up yet."""
+def test_shares_of_an_interrupted_run_are_at_most_1():
+    """Packets in flight have waited, but their time in the network is missing from the total."""
     found = blame.findings(results([("milc", "mpi", "cosmoflow", "io", "link", "local", "r1>r2", -1, 53.5)]))
     assert (found[0].share, found[0].waited_s, found[0].at_most) == (1.0, 53.5, True)
     assert found[0].words() == (
@@ -137,7 +137,7 @@ def test_servers_are_counted_of_those_that_the_job_uses():
 
 
 def test_data_on_its_way_down_waits_for_a_part_of_all_that_it_waits_there_and_a_read_in_its_call():
-    """The checkpoint waits 3 s there, 2.4 s of them for cosmoflow; that waits 2 of its 10 s of calls."""
+    """The checkpoint waits 3 s there, 2.4 s of them for cosmoflow, which waits 2 of its 10 s of calls."""
     rows = [
         ("checkpoint", "io", "cosmoflow", "io", "device", "file-system", "", 68, 1.4),
         ("checkpoint", "io", "cosmoflow", "io", "device", "server", "", 66, 1.0),
@@ -172,7 +172,7 @@ def test_what_waits_below_the_servers_of_a_run_with_tiers_is_no_part_of_its_call
     assert all(one.in_calls for one in found if one.victim == "training")
 
 
-def test_a_fault_is_nobodys_and_named():
+def test_waits_for_a_fault_have_no_culprit_and_are_named():
     rows = [
         ("cosmoflow", "io", "", "", "fault", "server", "", 3, 3.0),
         ("cosmoflow", "io", "", "", "device", "server", "", 3, 2.0),
@@ -220,8 +220,8 @@ def test_the_matrix_of_a_resource_a_place_or_a_class():
         results().blame_matrix(place="switch")
 
 
-def test_waits_of_fsync_are_charged_to_who_has_the_blocks_in_flight(tmp_path):
-    """Two jobs write to the same buffers, and one of them synchronises down to the file system."""
+def test_waits_of_fsync_are_charged_to_the_owner_of_the_blocks_in_flight(tmp_path):
+    """Two jobs write to the same buffers, and one of them synchronizes down to the file system."""
     scenario = """
 [machine.dragonfly]
 groups = 5
@@ -248,7 +248,7 @@ ranks = 4
 workload = { checkpoint = { iterations = 2, total = "16 MB", interval = "100 us" } }
 """
     done = odonata.run(tomllib.loads(scenario), tmp_path / "out")
-    # What has completed was audited: all waits are charged, to the picosecond.
+    # A completed run was audited: all waits are charged, to the picosecond.
     assert done.outcome == "completed"
     rows = [row for row in done.rows("blame") if row["resource"] == "reserve"]
     assert {(row["victim"], row["place"]) for row in rows} == {("saver", "server")}

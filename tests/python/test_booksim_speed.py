@@ -1,4 +1,4 @@
-"""The comparison of speed with BookSim 2: both simulate the same, and what BookSim prints is read right."""
+"""The comparison of speed with BookSim 2: both simulate the same, and BookSim's output is read correctly."""
 
 import sys
 from pathlib import Path
@@ -13,7 +13,7 @@ import booksim_speed
 import odonata
 from odonata.imports import booksim
 
-#: As BookSim 2 ends, by the format strings of its source; no run was at hand.
+#: The end of BookSim 2's output, by the format strings of its source.
 OUTPUT = """\
 Warmed up ...Time used is 30000 cycles
 Average latency = 125.1
@@ -26,11 +26,11 @@ Overall average latency = 125.1 (1 samples)
 
 
 def program(folder: Path, text: str) -> Path:
-    """A program that takes a configuration, works a while and prints this."""
+    """A program that reads a configuration, works a while and prints this."""
     file = folder / "booksim"
     script = "import sys; sys.argv[1]; sum(range(3_000_000)); print(open(%r).read(), end='')"
     (folder / "output").write_text(text)
-    # The kernel takes no interpreter whose path has a space.
+    # The kernel accepts no interpreter path with a space.
     (folder / "booksim.py").write_text(script % str(folder / "output"))
     file.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{folder}/booksim.py" "$@"\n')
     file.chmod(0o755)
@@ -39,7 +39,7 @@ def program(folder: Path, text: str) -> Path:
 
 @pytest.mark.parametrize("routing", booksim_speed.CHANNELS)
 def test_both_are_told_the_same(routing, tmp_path):
-    """Our importer makes of BookSim's configuration what the scenario of the comparison has."""
+    """The importer turns BookSim's configuration into the scenario of the comparison."""
     file = tmp_path / "dragonfly.cfg"
     text = booksim_speed.configuration(routing, 0.3, 1000)
     made = tmp_path / "made.toml"
@@ -77,7 +77,7 @@ def test_both_routings_run_30_000_cycles_twice_by_default():
 
 @pytest.mark.slow
 def test_a_binary_is_run_at_every_load(tmp_path):
-    """Its rates stand beside ours, and are said to be measured."""
+    """Its rates are shown beside Odonata's, marked as measured."""
     words = ["--booksim", str(program(tmp_path, OUTPUT)), "--cycles", "50", "--loads", "0.1", "--rounds", "2"]
     rows = booksim_speed.compare(booksim_speed.parse(words))
     assert [(row["routing"], row["load"], row["measured"]) for row in rows] == [

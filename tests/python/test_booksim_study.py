@@ -1,4 +1,4 @@
-"""Latency-load curves beside those of BookSim 2: all is there, and what is said follows from it."""
+"""Latency-load curves beside those of BookSim 2: the data is complete, and the text follows from it."""
 
 import json
 import sys

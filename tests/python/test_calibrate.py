@@ -23,7 +23,7 @@ SIZES = (0, 64, 1024, 4096, 16384, 131072, 1048576)
 
 
 def measure(folder, truth, pairs=((0, 5),), sizes=SIZES, error=lambda number: 0.0):
-    """Writes the machine, and the figures that it gives with the keys of `truth`, to files."""
+    """Writes the machine, and its measurements with the keys of `truth`, to files."""
     machine = folder / "machine.toml"
     machine.write_text(MACHINE)
     asked = [calibration.Measurement(size, 1.0, pair) for pair in pairs for size in sizes]
@@ -49,7 +49,7 @@ def test_software_overhead_and_link_rate_are_found_again(tmp_path, shell):
     assert found["values"]["bandwidth"] == pytest.approx(7.3e9, rel=1e-3)
     assert found["residual"] < 1e-4
     assert [row["bytes"] for row in found["sizes"]] == list(SIZES)
-    # What is said is what the machine does with it.
+    # The machine with the printed settings gives the measurements.
     again = measure(tmp_path, found["settings"])
     times = calibration.Machine(again, calibration.read(tmp_path / "measured.csv")).latencies(
         found["settings"]
@@ -136,7 +136,7 @@ def test_nodes_that_there_are_not_are_said_of_the_option_or_the_row(tmp_path, sh
     refused = shell("calibrate", "measured.csv", "machine.toml")
     assert "--> measured.csv:4" in refused.err
     assert "key       to" in refused.err
-    # What else is wrong is said of the machine.
+    # Other errors are reported for the machine.
     (tmp_path / "machine.toml").write_text(MACHINE.replace("groups = 3", "groups = 0"))
     refused = shell("calibrate", "measured.csv", "machine.toml")
     assert "--> machine.toml" in refused.err

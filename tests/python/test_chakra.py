@@ -1,4 +1,4 @@
-"""Chakra execution traces: what `odonata trace` says of them, and what is run; `tests/traces` writes them."""
+"""Chakra execution traces: output of `odonata trace`, and replay; `tests/traces` writes them."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_graph_becomes_operations_on_streams(shell, trace, tmp_path):
     assert kinds[:4] == ["compute"] * 4
     assert kinds[4:] == ["allreduce", "reduce_scatter_block", "isend", "recv", "compute"]
     launch, first, second, call, allreduce, scatter, send, recv, last = rows
-    # Both layers on one stream of the GPU; the memory operation between them is passed over.
+    # Both layers on one stream of the GPU; the memory operation between them is skipped.
     assert first["stream"] == second["stream"] == last["stream"] != launch["stream"]
     assert (first["after"], second["after"]) == ([0], [])
     assert call["stream"] not in (launch["stream"], first["stream"])
@@ -115,7 +115,7 @@ def test_a_converted_trace_runs_with_one_digest_on_every_scheduler(shell, trace,
 
 
 def test_a_receive_that_needs_the_send_before_it_does_not_stall_a_ring(shell, tmp_path):
-    """As MSCCL's rings: each rank sends 64 KiB, above the eager threshold, before it receives."""
+    """Like MSCCL's rings: each rank sends 64 KiB, above the eager threshold, before it receives."""
 
     def ring(rank, ranks=4):
         return [
@@ -159,7 +159,7 @@ def test_operations_take_their_time_at_a_stated_rate(shell, tmp_path):
     out = tmp_path / "x.program"
     done = shell("trace", "convert", str(folder), str(out), "--flops", "2 TFLOP/s")
     assert done.code == 0, done.err
-    # 3e12 / 2e12 = 1.5 s; a duration that is stated stays.
+    # 3e12 / 2e12 = 1.5 s; a given duration stays.
     assert [row["duration_ps"] for row in rows_of(operations.read(out))] == [15 * 10**11, 5 * 10**6]
     assert "1 nodes without duration compute their num_ops at the rate of --flops" in done.err
     assert "no duration" not in done.err
@@ -243,7 +243,7 @@ def test_one_rank_can_stand_for_many(shell, tmp_path):
     program = operations.read(out)
     assert program.description["ranks"] == 8
     assert rows_of(program, 7) == [{**row, "rank": 7} for row in rows_of(program, 0)]
-    # What each gives, and to each an eighth, rounded up.
+    # The contribution of each, and an eighth for each, rounded up.
     assert [row["bytes"] for row in rows_of(program)][1:] == [4096, 513, 64, None]
     assert "8 collectives of bytes that are no multiple of the ranks: rounded up" in done.err
     assert "8 calls of broadcast have rank 0 of their group as root" in done.err

@@ -48,7 +48,7 @@ def program(rank, ranks, *, call, iterations=3):
 
 
 def ping_pong(rank, ranks, *, iterations=3):
-    """Of two sizes, between neighbours; rank 14 of 15 has nobody."""
+    """Two sizes, between neighbors; rank 14 of 15 has no partner."""
     if rank == 14:
         return
     for size in (8, 100_000):

@@ -1,4 +1,4 @@
-"""The study of IEEE Cluster 2017: every claim is judged, and data that say otherwise turn its verdict."""
+"""The study of IEEE Cluster 2017: every claim is judged, and contrary data changes its verdict."""
 
 import dataclasses
 import sys
@@ -26,7 +26,7 @@ SIZES = (512, 1024, 2048, 4096, 8192)
 
 
 def a_run(nodes, placement, routing, buffers, **changes):
-    """A run of the machine that the paper saw: every claim holds on all of them together."""
+    """A run of the paper's machine: every claim holds on all such runs together."""
     large = SIZES.index(nodes) / 4
     worst = 6.0
     worst *= {"minimal": 1.0, "adaptive": 2.0 if buffers == "nearest" else 90.0}[routing]
@@ -118,7 +118,7 @@ def test_steps_are_gaps_of_more_than_a_twentieth_of_all():
 
 
 def scaled(runs, factor, key="latency_max_s", **wanted):
-    """The same runs; `key` of those with certain values is multiplied."""
+    """The same runs; `key` of those with these values is multiplied."""
     return [
         dataclasses.replace(run, **{key: getattr(run, key) * factor})
         if all(getattr(run, name) == value for name, value in wanted.items())
@@ -136,7 +136,7 @@ def replaced(runs, key, value, **wanted):
     ]
 
 
-#: Claim -> what turns its verdict from "holds" into another.
+#: Claim -> change that turns its verdict from "holds" into another.
 PERTURBATIONS = {
     "mean-alone": lambda runs: scaled(runs, 2, "latency_mean_alone_s"),
     "mean-modest": lambda runs: scaled(runs, 5, "latency_mean_s"),

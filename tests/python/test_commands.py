@@ -32,8 +32,8 @@ workload = { uniform = { load = 0.2, messages = 10 } }
 """
 
 
-def test_what_is_no_scenario_is_called_by_its_name(shell):
-    """A sweep file where a scenario is wanted; a folder of one kind where another is."""
+def test_an_error_names_the_kind_of_a_path_that_is_no_scenario(shell):
+    """A sweep file instead of a scenario; a folder of another kind."""
     shell.write(SMALL)
     shell.write('scenario = "scenario.toml"\n[grid]\njobs.halo.ranks = [8]\n', "points.toml")
     for command in ("check", "run", "describe"):
@@ -42,7 +42,7 @@ def test_what_is_no_scenario_is_called_by_its_name(shell):
         assert "it is a sweep: odonata sweep points.toml runs it" in done.err
     done = shell("describe", "torus")
     assert "torus is a family of networks: odonata init --machine torus writes" in done.err
-    # What is no result is never replaced, so --force is not offered.
+    # A folder that is no result is never replaced, so --force is not offered.
     (shell.folder / "taken").mkdir()
     (shell.folder / "taken" / "thesis.tex").write_text("years")
     done = shell("run", "scenario.toml", "-o", "taken")
@@ -52,7 +52,7 @@ def test_what_is_no_scenario_is_called_by_its_name(shell):
     assert (done.code, (shell.folder / "taken" / "thesis.tex").read_text()) == (2, "years")
 
 
-def test_a_load_sweep_is_not_called_what_it_is_not(shell):
+def test_an_error_names_the_kind_of_a_load_sweep(shell):
     curve = """\
 preset = "booksim"
 machine = { mesh = { dims = [3, 3] } }
@@ -163,7 +163,7 @@ def test_check_needs_no_jobs_and_takes_presets(shell):
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
     assert "no jobs: nothing to run" in lines
-    # A mesh has no global links, whatever is said of all classes.
+    # A mesh has no global links; a value for all classes may include them.
     assert "virtual channels: 4 terminal, 4 local (needed: 1 terminal, 1 local)" in lines
     assert any(line.startswith("free of deadlock: proved on this machine") for line in lines)
     assert "Cost" not in lines

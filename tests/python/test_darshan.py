@@ -1,4 +1,4 @@
-"""Darshan logs: what `odonata trace` says of them, and what is replayed; `tests/traces` writes them."""
+"""Darshan logs: output of `odonata trace`, and replay; `tests/traces` writes them."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def job(**more):
     )
     log.segments("DXT_POSIX", 8, "/scratch/own", 1, writes, [])
     log.record("STDIO", 9, "<STDOUT>", 0, OPENS=1, WRITES=3, BYTES_WRITTEN=100, MAX_BYTE_WRITTEN=99)
-    # What MPI-IO asked for is what POSIX did.
+    # POSIX carried out the requests of MPI-IO.
     log.record("MPI-IO", 7, "/scratch/shared", -1, COLL_OPENS=4, COLL_WRITES=4, BYTES_WRITTEN=12 * MIB + 1200)
     return log
 
@@ -101,7 +101,7 @@ def moved(program):
 
 
 def assert_same_as_counted(program, origin):
-    """Per file, what the program does is what the log counts."""
+    """Per file, the operations of the program equal the counts of the log."""
     found = moved(program)
     for file in origin["files"]:
         for kind, name in (("open", "opens"), ("read", "reads"), ("write", "writes")):
@@ -200,7 +200,7 @@ def test_bytes_and_operations_of_every_file_are_those_of_the_log(shell, log, tmp
 
 
 def assert_simulated(results, origin):
-    """Per file, what the servers were asked for is what the log counts."""
+    """Per file, the requests to the servers equal the counts of the log."""
     found = Counter()
     for row in results.rows("io"):
         found[row["file"], row["operation"], "count"] += 1
@@ -211,7 +211,7 @@ def assert_simulated(results, origin):
             assert found[file["file"], kind, "bytes"] == file[bytes], (file, kind)
 
 
-def test_what_is_converted_is_what_is_simulated(log, tmp_path, shell):
+def test_the_converted_program_is_the_simulated_one(log, tmp_path, shell):
     assert shell("trace", "convert", str(log), str(tmp_path / "x.program")).code == 0
     (tmp_path / "s.toml").write_text(MACHINE + '[[jobs]]\ntrace = "x.program"\n')
     results = odonata.run(tmp_path / "s.toml")
@@ -220,7 +220,7 @@ def test_what_is_converted_is_what_is_simulated(log, tmp_path, shell):
     assert (row["bytes_read"], row["bytes_written"]) == (4 * MIB, 12 * MIB + 1200 + 3000 + 100)
     assert row["io_operations"] == 4 + 16 + 3 + 3
     assert_simulated(results, json.loads((tmp_path / "x.program/origin.json").read_text()))
-    # Ranks compute until the job ends, but for what accesses take here rather than there.
+    # Ranks compute until the job ends, except for the difference in access times.
     assert 9.0 < row["elapsed_s"] < 10.5
 
 
@@ -270,7 +270,7 @@ def test_dxt_that_contradicts_the_counters_is_told(shell, tmp_path):
     assert "DXT_POSIX has 2 writes of 6000 B of /a, and POSIX counts 1 of 1000 B" in done.out
 
 
-def test_a_shared_record_gives_each_rank_what_is_known_of_it(tmp_path):
+def test_a_shared_record_gives_each_rank_its_recorded_bytes(tmp_path):
     log = Writer(8)
     # Ranks 0 and 4 wrote half each, as two aggregators; mean 100, so that the variance is 400^2 x 2 / 8 -
     # 100^2.
@@ -314,7 +314,7 @@ def test_files_of_daos_are_replayed_by_its_file_system(tmp_path):
     for rank in range(4):
         counts = in_ranges("WRITE", [MIB] * 6)
         log.record("DFS", 20 + rank, f"/pool/{rank}", rank, OPENS=1, WRITES=4, NB_WRITES=2, **counts)
-    # What MPI-IO asked for goes through DFS: it is not done twice.
+    # Requests of MPI-IO go through DFS and are not replayed twice.
     log.record("MPI-IO", 7, "daos:/pool/0", -1, COLL_OPENS=4, COLL_WRITES=24, BYTES_WRITTEN=24 * MIB)
     read = reader.read(log.write(tmp_path / "a.darshan"))
     found = accesses.of(read)
@@ -434,7 +434,7 @@ def test_numbers_that_cannot_be_are_refused(shell, tmp_path):
 
 
 def same(found, truth, place=""):
-    """Differences between an answer and the truth: of numbers by value, of texts that are numbers too."""
+    """Differences between an answer and the expected result: numbers by value, also numbers in texts."""
     if truth is None:
         return []
     if isinstance(truth, dict):
@@ -455,7 +455,7 @@ def same(found, truth, place=""):
             [] if math.isclose(found, truth, rel_tol=1e-9, abs_tol=1e-12) else [f"{place}: {found}, {truth}"]
         )
     if isinstance(truth, str) and isinstance(found, str) and found != truth:
-        # Numbers of records were rounded to floating point on their way there.
+        # The recorded numbers were rounded to floating point.
         try:
             return [] if float(found) == float(truth) else [f"{place}: {found}, {truth}"]
         except ValueError:
@@ -470,7 +470,7 @@ def test_real_logs_are_what_their_truth_says(shell, tmp_path, folder):
     truth = json.loads((folder / "ground-truth.json").read_text())
     found = json.loads(shell("trace", "info", str(path), "--json").out)
     for module in truth["modules"].values():
-        # Why a module is not read is said in words of our own.
+        # Odonata has its own message for an unread module.
         module.pop("error", None)
     assert same(found, truth) == [], path
     out = tmp_path / f"{folder.name}.program"
@@ -487,7 +487,7 @@ def test_real_logs_are_replayed_with_their_bytes_and_operations(shell, tmp_path,
     origin = json.loads((out / "origin.json").read_text())
     ranks, accesses_ = origin["job"]["nprocs"], origin["reads_and_writes"]
     if ranks > 64 or accesses_ > 10_000:
-        # Those are for whoever has an hour: `odonata run` takes them too.
+        # Longer than an hour, but `odonata run` accepts them too.
         return
     per_node = max(1, -(-ranks // 30))
     scenario = tmp_path / "s.toml"

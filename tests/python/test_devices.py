@@ -19,7 +19,7 @@ write,sequential,512 KiB,1,,388.26 MB/s,
 
 
 def test_the_model_of_a_product_leads_to_its_preset():
-    """People remember the end of a name, or nearly: P3608, p4510."""
+    """People remember the end of a name, exactly or nearly: P3608, p4510."""
     for asked, meant in (("P3608", "datawarp-p3608"), ("p4510", "intel-d3-s4510"), ("cori", "cori-bb")):
         with pytest.raises(InputError) as raised:
             odonata.device_preset(asked)
@@ -40,7 +40,7 @@ def test_presets_are_listed_and_shown_with_their_sources(shell):
     shown = shell("device", "show", "intel-d3-s4510").out
     assert "# 1 / 8,474.58 IOPS." in shown
     assert 'page_read = "118 us"' in shown
-    # What is shown is a file that can be measured.
+    # The output is a valid device file.
     shell.write(shown, "mine.toml")
     preset = shell("device", "bench", "intel-d3-s4510", "--json", "--accesses", "100").json
     mine = shell("device", "bench", "mine.toml", "--json", "--accesses", "100").json

@@ -1,4 +1,4 @@
-"""The guard of `tests/digests`: it finds what differs, and says in what."""
+"""The check of `tests/digests`: it finds and describes differences."""
 
 import json
 import sys
@@ -20,7 +20,7 @@ def check(*arguments):
 
 @pytest.fixture
 def recorded(tmp_path):
-    """The recorded results in a file of their own, to be changed."""
+    """The recorded results in a separate file, which tests may change."""
     path = tmp_path / "expected.json"
 
     def change(edit):
@@ -89,7 +89,7 @@ def test_a_word_that_no_case_has_is_an_error():
 
 
 def test_every_case_is_recorded_and_nothing_else():
-    """Runs of the MFNetSim study to their end take minutes each: whoever wants them records them."""
+    """Complete runs of the MFNetSim study take minutes each, and are recorded on demand."""
     code, out, _ = check("--list")
     assert code == 0
     recorded = {name for name in json.loads(EXPECTED.read_text()) if not name.startswith("mfnetsim-whole/")}

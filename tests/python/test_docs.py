@@ -1,4 +1,4 @@
-"""Pages show commands that run and print what is shown, options that exist, and links that lead somewhere."""
+"""Pages show commands with their actual output, existing options, and valid links."""
 
 import re
 import shlex
@@ -25,7 +25,7 @@ def kept(tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize("page", console_blocks.pages(), ids=name)
 def test_commands_of_a_page_print_what_it_shows(page, tmp_path, kept):
-    """If not: `make docs` writes what they print now. Look at the change."""
+    """Otherwise `make docs` renews the output. Look at the change."""
     assert console_blocks.mistakes(page, tmp_path, kept) == []
 
 
@@ -50,7 +50,7 @@ RUN = "run.toml: completed, 1 s simulated in {wall} s (as packets, {rate} M pack
 
 
 def timed_page(tmp_path, wall, rate, row):
-    """A page whose command prints a time, a rate and a row that no machine decides."""
+    """A page whose command prints a time, a rate and a row that does not depend on the machine."""
     page = tmp_path / "page.md"
     command = rf"printf '{RUN.format(wall=wall, rate=rate)}\nhops {row}\n'"
     page.write_text(
@@ -67,7 +67,7 @@ def test_a_block_with_times_is_stamped_and_no_line_of_it_changes_alone(tmp_path)
     assert console_blocks.edited(page) == []
     stamp = r"\*Printed on [\d-]+ at commit \w{9}: .+, load [\d.]+ before the run\.\* <!-- block \w{16} -->"
     assert re.search(rf"\n```\n\n{stamp}\n\nText", stamped)
-    # One digit by hand: of a time, of a rate, of what no machine decides.
+    # One digit edited by hand: of a time, of a rate, of a fixed value.
     for old, new in [("in 2.50 s", "in 2.40 s"), ("1.5 M", "1.6 M"), ("hops 7\n```", "hops 8\n```")]:
         page.write_text(stamped.replace(old, new))
         assert page.read_text() != stamped
@@ -83,7 +83,7 @@ def test_a_block_is_renewed_whole_or_stays_whole(tmp_path):
     for row, fresh, expected in [("7", False, "2.50"), ("7", True, "9.99"), ("8", False, "9.99")]:
         slower = head.replace("2.50", "9.99").replace("1.5 M", "0.4 M").replace("hops 7", f"hops {row}")
         page.write_text(f"{slower}\n{RUN.format(wall='2.50', rate='1.5')}{tail}")
-        # Its command is part of the block: stamp it as if it had been printed so.
+        # Its command is part of the block: the stamp is that of the changed block.
         text = page.read_text()
         block = text.partition("```console\n")[2].partition("```")[0]
         page.write_text(re.sub(r"block \w{16}", f"block {console_blocks.hash_of(block)}", text))
@@ -100,7 +100,7 @@ def test_no_line_of_a_block_was_renewed_alone(page):
 
 
 def commands():
-    """Every call of `odonata` in a block or a line of code, without what stands behind a pipe or a remark."""
+    """Every call of `odonata` in a block or a line of code, without the part after a pipe or a comment."""
     for page in PAGES:
         text = page.read_text(encoding="utf-8").replace("\\\n", " ")
         blocks = re.findall(r"^```(?:console|bash|)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
@@ -116,7 +116,7 @@ def test_a_command_has_the_options_that_a_page_gives_it(page, command):
     at = typer.main.get_command(app)
     words = shlex.split(command)[1:]
     while words and hasattr(at, "commands"):
-        # `odonata --seed` and the like speak of an option of several commands.
+        # `odonata --seed` and the like mean an option of several commands.
         if words[0] not in at.commands:
             assert words[0].startswith("-") or words[0].isupper(), command
             return
@@ -131,7 +131,7 @@ def test_a_command_has_the_options_that_a_page_gives_it(page, command):
 
 
 def test_files_of_the_examples_stand_in_pages_once_each():
-    """Two blocks of one name on a page would be one file at last."""
+    """Two blocks of one name on a page would become one file."""
     for page in PAGES:
         titles = re.findall(r'^```\w+ title="([^"]+)"', page.read_text(encoding="utf-8"), re.MULTILINE)
         assert len(titles) == len(set(titles)), page

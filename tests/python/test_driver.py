@@ -50,7 +50,7 @@ def test_results_of_rust_are_counted_and_a_test_that_is_ignored_without_a_known_
     assert "two::three" not in said
 
 
-def test_results_of_python_are_counted_by_what_is_missing_and_what_brings_it():
+def test_results_of_python_are_counted_by_missing_parts_and_their_commands():
     tally = driver.Tally(passed=3)
     assert driver.count_python(ElementTree.fromstring(PYTEST), tally) == 1
     assert tally.line() == (

@@ -1,4 +1,4 @@
-"""Whatever a command is called with and under: names in any bytes, closed streams, Ctrl-C at any moment."""
+"""Hostile calls of a command: names in any bytes, closed streams, Ctrl-C at any moment."""
 
 import json
 import os
@@ -103,7 +103,7 @@ def test_a_folder_above_may_have_any_name(tmp_path):
     assert call(shell, "summary", "out").out.startswith("small: completed")
 
 
-#: Tables, JSON, the version and a help page; the others print in one of these ways.
+#: Tables, JSON, the version and a help page; other commands print in one of these ways.
 COMMANDS = [
     ["summary", "out"],
     ["describe", "scenario.toml", "--json"],
@@ -139,7 +139,7 @@ def test_a_run_needs_no_streams(shell):
         done = call(shell, "run", "scenario.toml", "-q", "-o", f"out{number}", closed=closed)
         assert (done.code, done.out, done.err) == (0, "", "")
         assert odonata.load(shell.folder / f"out{number}").completed
-    # What was to be printed does not go into a file that happens to get the number of a closed stream.
+    # Output must not go into a file that gets the number of a closed stream.
     done = call(shell, "run", "scenario.toml", "-o", "loud", closed=[0, 1])
     assert done.code == 1
     assert "the answer could not be printed: Bad file descriptor; the results are in loud" in done.err
@@ -172,7 +172,7 @@ def test_any_encoding_of_the_terminal_will_do(results):
 
 @pytest.mark.slow
 def test_names_are_shown_as_they_are(shell):
-    """Whatever stands in brackets or between colons in them."""
+    """Including text in brackets or between colons."""
     shell.write(SMALL.replace('name = "halo"', 'name = "[/b] :smile: [red]"'))
     for arguments in (["check", "scenario.toml"], ["run", "scenario.toml", "-o", "out"], ["summary", "out"]):
         done = shell(*arguments)
@@ -181,7 +181,7 @@ def test_names_are_shown_as_they_are(shell):
     assert shell("compare", "out", "out", "--all").code == 0
 
 
-#: Ctrl-C at the moment when MODULE is looked for.
+#: Ctrl-C when MODULE is being imported.
 INTERRUPTED = """\
 import os, signal, sys
 
@@ -224,7 +224,7 @@ def test_numbers_that_are_none_are_named(results, server, arguments, said):
 
 
 def test_what_is_an_error_of_odonata_is_told_in_a_line(results):
-    """And in full to whoever asks the interpreter to be talkative."""
+    """And in full if the interpreter is in development mode."""
     script = (
         "import sys\n"
         "from odonata import cli; from odonata.analysis import summary\n"

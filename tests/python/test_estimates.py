@@ -1,4 +1,4 @@
-"""What `odonata check` says that a run will take, held against the run: ten different scenarios and more."""
+"""Estimates of `odonata check`, compared with the runs: ten different scenarios and more."""
 
 import sys
 
@@ -8,7 +8,7 @@ from conftest import ROOT
 sys.path.insert(0, str(ROOT / "benches"))
 import estimates
 
-#: Shorter than the bench's own: all of them take some seconds. None of it is about how fast they are.
+#: Shorter than the bench's own: all take some seconds. None of them tests the speed.
 SHORTER = {
     "stencil": "jobs.stencil.workload.stencil.iterations=20",
     "allreduce": "jobs.training.workload.allreduce.iterations=2",
@@ -33,7 +33,7 @@ def test_every_scenario_of_the_bench_is_held():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHORTER)
 def test_events_and_memory_are_those_of_check_within_a_half(name, tmp_path):
-    """expected / found is between 1 / 1.5 and 1.5. The time depends on who else computes."""
+    """expected / found is between 1 / 1.5 and 1.5. The time depends on the load of the computer."""
     settings = ["--set", "run.scheduler=sequential", "--set", SHORTER[name]]
     found = estimates.measure(estimates.SCENARIOS / f"{name}.toml", tmp_path, tmp_path / "cache", settings)
     for what in ("events", "memory"):

@@ -30,8 +30,8 @@ def own(lost_s):
     return loss("milc", "", "inherited", "", -1, "", lost_s)
 
 
-#: Rank 2 ends at 100 s, 12 s late. It waited for rank 1, which had lost 20 s when it sent: slack has taken
-#: up half of it.
+#: Rank 2 ends at 100 s, 12 s late. It waited for rank 1, which had lost 20 s when it sent; slack has absorbed
+#: half of it.
 WAITS = [
     (
         (0, 1, "write", 3, 1.0, 9.0, 0, 0),
@@ -88,14 +88,14 @@ def test_the_chain_is_followed_backwards_and_slack_takes_the_same_share_of_all()
 
 def test_what_slack_of_other_ranks_takes_up_is_taken_off_the_whole_chain():
     # Alone, rank 3 would have been last, at 94 s instead of rank 2's 90 s: 6 of the 10 s are lost to others.
-    # It has waited for nobody, so that nothing is lost to itself.
+    # It has waited for no other rank, so that nothing is lost to itself.
     other = ((3, 1, "end", -1, 0.0, 94.0, 3, 0), [inherited(0.0)])
     (chain,) = explain.of_jobs(results([*WAITS, other]))
     assert (chain.rank, chain.lost_s) == (2, 6.0)
     assert [wait.added_s for wait in chain.waits] == pytest.approx([2.4, 0.0, 3.6, 0.0, 0.0, 0.0])
 
 
-def test_what_is_lost_to_itself_is_that_of_who_would_have_been_last_alone():
+def test_the_loss_to_the_own_job_is_that_of_the_rank_that_would_be_last_alone():
     # Rank 3 would have been last alone, at 94 s, 5 s of which it has waited for its own job: 91 s is when
     # rank 0 would have been there without waits.
     last_alone = ((3, 1, "end", -1, 0.0, 94.0, 3, 0), [inherited(0.0), own(5.0)])
@@ -108,7 +108,7 @@ def test_what_is_lost_to_itself_is_that_of_who_would_have_been_last_alone():
     assert "itself (elsewhere: other places)" in chain.words()[0]
 
 
-def test_the_sentence_adds_up_and_the_chain_says_who_waited_for_whom():
+def test_the_sentence_adds_up_and_the_chain_names_victims_and_culprits():
     (chain,) = explain.of_jobs(results())
     assert chain.words() == [
         "milc ended at 100 s with rank 2; it lost 12 s: 4.5 s to halo's messages (link: link r3 > r4), "
@@ -122,7 +122,7 @@ def test_the_sentence_adds_up_and_the_chain_says_who_waited_for_whom():
         "lost 2 s to its own messages at the buffer behind link r0 > r1"
     )
     assert lines[5] == "100 s: rank 2, at its end"
-    # Of fewer the largest are kept, in the order of time, and the end.
+    # Beyond the limit, the longest waits are kept, in time order, and the last one.
     assert chain.chain_words(2) == [lines[0], lines[2], lines[5], "and 3 more waits, 2 s in all"]
 
 
@@ -139,12 +139,12 @@ def test_places_where_hardly_anything_was_lost_are_not_named():
     assert not any(part in line for part in ("r2", "r3", "other places", " ns"))
 
 
-def test_a_rank_an_iteration_and_what_is_no_longer_kept():
+def test_a_rank_an_iteration_and_waits_that_were_dropped():
     (of_rank,) = explain.of_jobs(results(), rank=0)
     assert (of_rank.rank, of_rank.lost_s, of_rank.end_s) == (0, 8.0, 90.0)
     (iteration,) = explain.of_jobs(results(), job="milc", iteration=0)
     assert (iteration.rank, iteration.end_s, iteration.lost_s) == (1, 41.0, 20.0)
-    # Without the waits of rank 0, what was lost there is lost before.
+    # Without the waits of rank 0, its loss counts as earlier.
     (short,) = explain.of_jobs(results([wait for wait in WAITS if wait[0][0] != 0]))
     assert (short.lost_s, short.earlier_s) == (12.0, 4.0)
     assert sum(share.lost_s for share in short.shares) + short.earlier_s == short.lost_s
@@ -160,7 +160,7 @@ def test_an_iteration_is_told_since_the_end_of_the_one_before():
         ),
     ]
     (second,) = explain.of_jobs(results(waits), iteration=1)
-    # Iteration 0 ended at 41 s: what was lost until then is not told again.
+    # Iteration 0 ended at 41 s: earlier losses are not repeated.
     assert [(wait.rank, wait.wait) for wait in second.waits] == [(2, 1), (2, 3)]
     assert (second.lost_s, second.earlier_s) == (12.5, 10.0)
     assert "10 s before that" in second.words()[0]

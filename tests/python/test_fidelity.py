@@ -74,17 +74,17 @@ def test_lost_time_is_left_out_where_no_message_waits():
         "flow": ["run.lost_time"],
         "analytic": ["run.lost_time"],
     }
-    # It changes no time.
+    # The setting changes no time.
     plain = by_tier(odonata.fidelity({**SCENARIO, "run": {"blame": True}}))
     for name, tier in tiers.items():
         assert tier["jobs"][0]["elapsed_s"] == plain[name]["jobs"][0]["elapsed_s"]
-    # Asked for by a setting too, and where no tier in packets is asked for.
+    # Requested by a setting too, and without a tier in packets.
     alone = odonata.fidelity(SCENARIO, tiers=["flow"], overrides={"run.blame": True, "run.lost_time": True})
     assert alone["tiers"][0]["left_out"] == ["run.lost_time"]
     out = io.StringIO()
     sides.show(found, out)
     assert "flow: without run.lost_time, which it does not model" in " ".join(out.getvalue().split())
-    # What it needs in packets is still said.
+    # Settings that need packets are still reported.
     refused = by_tier(odonata.fidelity({**SCENARIO, "run": {"blame": False, "lost_time": True}}))
     assert "run.blame" in refused["packet"]["refused"]
 
@@ -107,7 +107,7 @@ def test_every_tier_says_how_far_it_is():
 
 
 def two_jobs(**of_second):
-    """Beside the exchange another one, on nodes of its own."""
+    """Adds another job beside the exchange, on nodes of its own."""
     exchange = SCENARIO["jobs"][0]
     jobs = [{**exchange, "ranks": 12}, {**exchange, "name": "other", "ranks": 12, **of_second}]
     return {**SCENARIO, "jobs": jobs}
@@ -119,7 +119,7 @@ def test_mixed_is_a_tier_where_jobs_say_so():
     tiers = by_tier(odonata.fidelity(scenario))
     assert list(tiers) == ["packet", "mixed", "flow", "analytic"]
     assert [tier["refused"] for tier in tiers.values()] == [None] * 4
-    # Its first job is nearer to packets than where all messages are flows, or nothing is shared.
+    # Its first job is nearer to packets than with all messages as flows, or without sharing.
     off = {name: abs(tier["jobs"][0]["off"]["elapsed_s"]) for name, tier in tiers.items()}
     assert off["mixed"] < 0.1
     assert off["mixed"] < off["analytic"]
@@ -138,7 +138,7 @@ def test_a_job_by_the_analytic_model_beside_packets_is_mixed_too():
     assert [tier["refused"] for tier in tiers.values()] == [None] * 4
     first, second = tiers["mixed"]["jobs"]
     assert second["elapsed_s"] == tiers["analytic"]["jobs"][1]["elapsed_s"]
-    # Nobody is in the way of the first one: it takes what it takes alone, on the same nodes.
+    # The first job meets no other traffic: it takes its time alone, on the same nodes.
     alone = odonata.run(two_jobs(placement="random"), baselines=True).slowdown()["exchange"]["elapsed"].alone
     assert first["elapsed_s"] == alone
 
@@ -176,7 +176,7 @@ def test_the_command_prints_a_table_and_answers_in_json(tmp_path):
 
     def told(*options):
         done = launcher.run(
-            # Quiet: on a slow machine there would be progress.
+            # Quiet, because a slow machine would print progress.
             [*ODONATA, "fidelity", "s.toml", "--quiet", "--tier", "packet", "--tier", "flow", *options],
             cwd=tmp_path,
             env=os.environ | {"COLUMNS": "200"},
@@ -193,7 +193,7 @@ def test_the_command_prints_a_table_and_answers_in_json(tmp_path):
 
 
 def test_ctrl_c_ends_the_command_and_keeps_what_is_complete(tmp_path):
-    # Flows are done in no time, and packets hardly ever.
+    # Flows finish immediately, and packets practically never.
     jobs = [
         {"name": "exchange", "ranks": 16, "workload": {"alltoall": {"bytes": "64 MiB", "iterations": 100}}}
     ]
@@ -211,7 +211,7 @@ def test_ctrl_c_ends_the_command_and_keeps_what_is_complete(tmp_path):
         "flow",
     ]
     running = launcher.start(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
-    # It is past its start, and in the tier in packets, which would take an hour.
+    # It has started, and is in the tier in packets, which would take an hour.
     await_work(running, 4)
     running.send_signal(signal.SIGINT)
     told, _ = running.communicate(timeout=launcher.PATIENCE_S)

@@ -1,4 +1,4 @@
-"""What is to be read is a regular file, or an error that says what it is: nothing is waited for."""
+"""An input is a regular file, or an error that names its kind; no command blocks on it."""
 
 import os
 import socket
@@ -8,7 +8,7 @@ import pytest
 MACHINE = "[machine.torus]\ndims = [4]\n"
 JOB = "[[jobs]]\nranks = 2\nworkload = { uniform = { load = 0.1, messages = 3 } }\n"
 
-#: A scenario that reads the file `odd`, by what it reads it for.
+#: A scenario that reads the file `odd`, by its purpose.
 READERS = {
     "program": MACHINE + '[[jobs]]\nranks = 2\nprogram = "odd"\n',
     "python": MACHINE + '[[jobs]]\nranks = 2\npython = "odd:f"\n',
@@ -18,7 +18,7 @@ READERS = {
 
 
 def make(path, kind):
-    """A file of this kind, and what errors call it."""
+    """A file of this kind, and its name in errors."""
     if kind == "pipe":
         os.mkfifo(path)
         return "a named pipe"

@@ -1,4 +1,4 @@
-"""GOAL schedules on the command line: what is in them, what is wrong, and what comes of a conversion."""
+"""GOAL schedules on the command line: content, errors, and conversion."""
 
 from __future__ import annotations
 

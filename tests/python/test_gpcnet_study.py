@@ -1,4 +1,4 @@
-"""The study of GPCNeT: data that say otherwise turn a claim's verdict, and runs are measured right."""
+"""The study of GPCNeT: contrary data changes a claim's verdict, and measurements are correct."""
 
 import dataclasses
 import random
@@ -46,7 +46,7 @@ def the_rows():
 
 
 def slower(rows, factor, **wanted):
-    """The same rows; times of those with certain values are multiplied."""
+    """The same rows; times of those with these values are multiplied."""
     return [
         dataclasses.replace(
             row, mean_s=row.mean_s * factor, p99_s=row.p99_s * factor, slowest_s=row.slowest_s * factor
@@ -61,7 +61,7 @@ def verdict(key, rows):
     return verdicts.judge([CLAIMS[key]], rows)[0].verdict
 
 
-#: Claim -> what turns its verdict from "holds" into another.
+#: Claim -> change that turns its verdict from "holds" into another.
 PERTURBATIONS = {
     "slingshot-canaries": lambda rows: slower(rows, 2, suite="GPCNeT", machine="Slingshot"),
     "aries-canaries": lambda rows: slower(rows, 0.1, suite="GPCNeT", machine="Aries"),
@@ -101,7 +101,7 @@ def test_every_cell_gives_all_its_nodes_to_jobs_and_its_scenario_is_right():
         ranks = [job["ranks"] for job in cell.jobs()]
         nodes = machines.NODES[cell.machine] if cell.suite == "GPCNeT" else cells.MAP_NODES
         if cell.aggressor:
-            # GPCNeT's four congestors share what their part of the nodes divides into.
+            # GPCNeT's four congestors share a divisible part of the nodes.
             assert nodes - len(cells.CONGESTORS) < sum(ranks) <= nodes
         assert ranks[0] == nodes - nodes * cell.percent // 100
 
@@ -126,7 +126,7 @@ def test_a_ring_sends_what_gpcnet_says():
 
 
 def test_iterations_that_have_not_ended_count_with_the_time_they_took():
-    """Four ranks, cut off: of every recorded rank the times add up to the time that it was there."""
+    """Four ranks, cut off: the times of every recorded rank add up to its duration."""
     results = odonata.run(
         {
             "machine": {"torus": {"dims": [4]}},
@@ -155,7 +155,7 @@ def test_the_slowest_rank_of_each_iteration_counts():
     assert measures.slowest([measures.np.array(one) for one in times]) == pytest.approx((2 + 5 + 1) / 3)
 
 
-def test_an_incast_slows_down_those_who_share_its_cables():
+def test_an_incast_slows_down_traffic_that_shares_its_cables():
     """Five nodes send to a sixth on a ring of eight; the victim's packets cross the same cables."""
     ring = {"machine": {"torus": {"dims": [8]}}, "mpi": {"eager_threshold": "none"}}
     victim = {

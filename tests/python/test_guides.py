@@ -1,4 +1,4 @@
-"""The guides to networks, routers and load sweeps say what the program does."""
+"""The guides to networks, routers and load sweeps agree with the program."""
 
 import json
 import re
@@ -16,7 +16,7 @@ GUIDES = {
 
 
 def scenarios(guide):
-    """The scenarios of a guide that have a machine, and the text behind each."""
+    """The scenarios of a guide that have a machine, and the text after each."""
     parts = re.split(r"```toml[^\n]*\n(.*?)```", GUIDES[guide], flags=re.DOTALL)
     return [
         (text, behind) for text, behind in zip(parts[1::2], parts[2::2], strict=True) if "[machine" in text
@@ -64,7 +64,7 @@ def test_counts_behind_a_machine_are_those_of_describe(shell):
 
 
 def test_the_histogram_of_the_tutorial_is_one_of_shares(small):
-    """Buckets of unequal width say nothing as counts."""
+    """Counts in buckets of unequal width are meaningless."""
     matplotlib.use("Agg")
     blocks = (ROOT / "docs/tutorial.md").read_text().split("```")
     block = next(block for block in blocks if block.startswith("python") and 'frame("packets")' in block)

@@ -1,4 +1,4 @@
-"""The guard against slow drift: what a hop may cost, which rises were accepted, what the page shows."""
+"""The guard against slow drift: the allowed cost of a hop, accepted rises, the page."""
 
 import doctest
 import sys
@@ -30,7 +30,7 @@ def rises(rows, instructions, *, compiler="rustc"):
 
 
 def test_steps_within_the_margin_do_not_add_up():
-    """Each step is 2%, less than 3%: only against the lowest row is the second one seen."""
+    """Each step is 2%, less than 3%: only a comparison with the lowest row detects the second one."""
     rows = [row(100.0), row(102.0), row(104.0)]
     assert history.unaccepted(rows[:2]) == []
     assert [(one.base, one.value) for one in history.unaccepted(rows)] == [(100.0, 104.0)]
@@ -46,7 +46,7 @@ def test_an_accepted_rise_is_the_new_base_and_a_feature_without_one_is_not():
     rows = [row(100.0), row(110.0, "blame"), row(109.0)]
     assert rises(rows, 112.0) == []
     assert rises(rows, 113.0) == [(109.0, 113.0)]
-    # 102 is within the margin: to name a feature there does not move the base.
+    # 102 is within the margin: naming a feature there does not move the base.
     assert rises([row(100.0), row(102.0, "blame")], 104.0) == [(100.0, 104.0)]
 
 
@@ -70,12 +70,12 @@ def test_accepted_rises_add_up_per_case():
 
 
 def test_every_recorded_rise_names_its_feature_and_gain():
-    """If not: benches/hop_costs.py --record WHAT --accept FEATURE --gain GAIN."""
+    """Otherwise: benches/hop_costs.py --record WHAT --accept FEATURE --gain GAIN."""
     assert history.unaccepted(history.read()) == []
 
 
 def test_the_page_shows_what_is_recorded():
-    """If not: benches/hop_costs_history.py writes table and chart anew."""
+    """Otherwise benches/hop_costs_history.py renews table and chart."""
     rows = history.read()
     page = history.PAGE.read_text(encoding="utf-8")
     assert history.with_section(page, rows) == page

@@ -1,4 +1,4 @@
-"""The hostile trials: some of each campaign find nothing, and faults that are planted are found."""
+"""The hostile trials: a sample of each campaign finds nothing, and planted faults are found."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hostile import calls, combinations, damaged, digests, mutations, oracle, po
 from hostile.campaign import CAMPAIGNS, Trial, lot_of
 from planted_faults import FAULTS
 
-#: Trials of a campaign, and the first of them, so that all take half a minute on two cores.
+#: Number of trials of a campaign, and the first of them; all take half a minute on two cores.
 SAMPLE = {
     "scenarios": (200, 0),
     "combinations": (80, 0),
@@ -77,7 +77,7 @@ def test_a_planted_fault_is_found_and_kept(tmp_path, number):
     kept = tmp_path / "kept/planted-1-0"
     assert (kept / "files/scenario.toml").read_text() == "[machine.torus]\ndims = [4]\n"
     assert "odonata check scenario.toml\n" in (kept / "findings.txt").read_text()
-    # The same draws, wherever it is made.
+    # The same draws in every process.
     about = json.loads((kept / "trial.json").read_text())["about"]
     assert about == {"draw": lot_of(1, "planted_faults:Planted", 0).randrange(1000)}
     if rule == "traceback":
@@ -140,7 +140,7 @@ def test_half_a_run_is_not_a_completed_one():
     assert rules(oracle.whole_rules("run", run, whole, {"a": 19})) == ["half is called whole"]
     half = [{"job": "a", "ranks": 4, "ranks_finished": 3}]
     assert rules(oracle.whole_rules("run", run, half, {"a": 20})) == ["half is called whole"]
-    # Who asks for a time to stop gets what has been sent by then.
+    # Traffic with a stop time has the bytes sent by then.
     traffic["stop"] = "1 us"
     assert oracle.whole_rules("run", run, whole, {"a": 3}) == []
 
@@ -273,7 +273,7 @@ def test_hostile_trees_are_written_as_they_are():
         # 100 s on the clock: with a core for 2 s of them, and for all.
         (1.9, 98.0, None),
         (1.9, 0.0, "more than 2 s on the wall"),
-        # It waited for something else than a core.
+        # It did not wait for a core.
         (0.0, 50.0, "more than 2 s on the wall"),
         (2.1, 97.9, "more than 2 s of CPU time"),
     ],

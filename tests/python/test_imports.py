@@ -15,7 +15,7 @@ from odonata import _core
 from odonata.errors import InputError
 from odonata.imports import files
 
-#: The settings of the curves of studies/booksim, in BookSim's words.
+#: The settings of the curves of studies/booksim, as a BookSim configuration.
 BOOKSIM = """\
 // Settings that all of them share.
 packet_size = 1; injection_rate_uses_flits = 1; injection_rate = 0.1;
@@ -44,7 +44,7 @@ CASES = {
     "dragonfly_ugal_uniform": DRAGONFLY + "routing_function = ugal; num_vcs = 3;",
 }
 
-#: The network of the MFNetSim case study, in CODES' words.
+#: The network of the MFNetSim case study, as a CODES configuration.
 DALLY = """\
 LPGROUPS
 {
@@ -109,7 +109,7 @@ def test_an_mfnetsim_run_is_the_scenario_of_its_study(tmp_path, shell):
         json.loads(_core.resolve(one.read_text(), str(one))) for one in (tmp_path / "run.toml", study)
     )
     found = differences(mine, theirs)
-    # The study leaves the store behind the buffers out, which is never used, and names nodes by a file.
+    # The study leaves out the store behind the buffers, which is never used, and names nodes by a file.
     assert found == ["/jobs", "/machine/dragonfly/cables", "/name", "/preset", "/storage/drain"]
     for job, other in zip(mine["jobs"], theirs["jobs"], strict=True):
         assert job["placement"]["clients"] == list(
@@ -176,7 +176,7 @@ def test_what_the_scenario_would_refuse_is_said_of_the_configuration(tmp_path, s
     assert "run.toml" not in said
 
 
-#: Other networks of CODES: what PARAMS says, and what has to be in the scenario.
+#: Other networks of CODES: PARAMS, and required parts of the scenario.
 NETWORKS = {
     "torus": (
         'n_dims = "3"; dim_length = "4,4,2"; link_bandwidth = "10.0"; buffer_size = "8192";',
@@ -215,7 +215,7 @@ def test_every_network_of_codes_that_has_a_counterpart_is_a_machine(tmp_path, sh
         assert text in done.out
 
 
-def test_json_has_the_scenario_and_what_is_not_taken_over(tmp_path, shell):
+def test_json_has_the_scenario_and_the_unused_settings(tmp_path, shell):
     (tmp_path / "mesh").write_text(
         "topology = mesh; k = 4; n = 2; routing_function = dor; wait_for_tail_credit = 1;"
     )
@@ -228,7 +228,7 @@ def test_json_has_the_scenario_and_what_is_not_taken_over(tmp_path, shell):
             "reason": "no counterpart; the router works as with 0",
         }
     ]
-    # What is silent is BookSim's default, and said so.
+    # A missing setting gets BookSim's default, with a comment.
     assert "vcs = 16  # num_vcs, BookSim's default" in answer["scenario"]
 
 

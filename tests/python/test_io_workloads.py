@@ -36,7 +36,7 @@ def test_ior_is_summed_up_as_ior_does():
         mean = sum(rates) / 3
         assert access["bandwidth_max_bytes_per_s"] == max(rates)
         assert access["bandwidth_mean_bytes_per_s"] == pytest.approx(mean)
-        # As IOR: of the repetitions as all that there is.
+        # Like IOR: population standard deviation of the repetitions.
         deviation = (sum((rate - mean) ** 2 for rate in rates) / 3) ** 0.5
         assert access["bandwidth_deviation_bytes_per_s"] == pytest.approx(deviation)
     assert write["bandwidth_mean_bytes_per_s"] == pytest.approx(100e6, rel=0.05)
@@ -53,7 +53,7 @@ def test_mdtest_is_summed_up_as_mdtest_does():
     first, second = (row["rate_per_s"] for row in rows if row["phase"] == "file creation")
     assert (creation["items"], creation["iterations"]) == (2 * 10, 2)
     assert creation["rate_mean_per_s"] == pytest.approx((first + second) / 2)
-    # As mdtest: of the iterations as all that there is.
+    # Like mdtest: population standard deviation of the iterations.
     assert creation["rate_deviation_per_s"] == pytest.approx(abs(first - second) / 2)
 
 

@@ -1,4 +1,4 @@
-"""Commands of tests start alike however the tests were started, and end with their test."""
+"""Commands of tests start alike, however the tests were started, and end with their test."""
 
 import contextlib
 import json
@@ -15,7 +15,7 @@ import surroundings
 
 HERE = Path(__file__).parent
 
-#: Prints what a process inherits.
+#: Prints the inherited state of a process.
 INHERITED = """\
 import json, os, signal, sys
 umask = os.umask(0)
@@ -30,7 +30,7 @@ print(json.dumps({
 }))
 """
 
-#: What Python itself ignores.
+#: Signals that Python itself ignores.
 BY_PYTHON = ["SIGPIPE", "SIGXFSZ"]
 
 
@@ -94,7 +94,7 @@ def test_a_test_process_has_the_same_surroundings_however_it_was_started():
     environment = found["environment"]
     assert {name: environment.get(name) for name in surroundings.PRINTED} == surroundings.PRINTED
     left = {name for name in environment if surroundings.is_removed(name)} - set(surroundings.PRINTED)
-    # Python sets the one itself where there is no locale.
+    # Python sets it without a locale.
     assert left <= {"LC_CTYPE"}
     assert (found["umask"], found["encoding"], found["stdin"]) == (0o022, "utf-8", "")
 

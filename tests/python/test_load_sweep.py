@@ -103,7 +103,7 @@ def test_the_saturation_point_of_fifo_queues_is_found(shell):
     # arbiters that draw; those that go round robin fall into step, and take a little less.
     assert 0.54 < found["last_stable"] < found["first_saturated"] < 0.66
     assert found["first_saturated"] - found["last_stable"] <= 0.02 + 1e-9
-    # Not all up to 1: two saturated ones are enough, and some may be under way then.
+    # Not all loads up to 1: two saturated ones suffice, and some may be running then.
     assert max(point["offered"] for point in report["points"]) <= 0.9
     saturated = [point for point in report["points"] if point["saturated"]]
     assert all(point["reason"] for point in saturated)
@@ -188,13 +188,13 @@ def test_a_result_is_replaced_only_when_told_so(shell):
 
 def test_ctrl_c_keeps_the_loads_that_have_ended(shell):
     shell.write(SWITCH)
-    # The second load takes as long as anybody waits: half of all packets, to a thousandth.
+    # The second load practically never ends: half of all packets, to a thousandth.
     command = [*ODONATA, "load-sweep", "scenario.toml", "--loads", "0.05,0.58", "-j", "1", "-o", "out"]
     endless = ["--precision", "0.00001", "--max-samples", "1000", "--sample-period", "2000000", "--json"]
     running = launcher.start(
         [*command, *endless], cwd=shell.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    # It is past its start, and in the midst of its loads.
+    # It is past its start, and has begun its loads.
     await_work(running, 4)
     os.kill(running.pid, signal.SIGINT)
     out, _ = running.communicate(timeout=PATIENCE_S)

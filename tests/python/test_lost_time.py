@@ -1,4 +1,4 @@
-"""How much later jobs ended because of what they waited for: in words, and beside the truth."""
+"""Lost time of jobs: in sentences, and compared with baselines."""
 
 import math
 import os
@@ -31,7 +31,7 @@ def results(asked=True, rows=ROWS):
     return Results(run, {"jobs": jobs, "lost_time": table})
 
 
-def test_a_sentence_says_what_was_lost_to_whom_and_adds_up():
+def test_a_sentence_names_losses_and_culprits_and_adds_up():
     milc, halo, checkpoint = lost_time.of_jobs(results())
     assert milc.words() == (
         "Milc lost 40 s: 31 s to checkpoint's I/O at the devices of servers, "
@@ -82,7 +82,7 @@ def test_the_prediction_stands_beside_the_baseline(together):
 
 
 def test_what_jobs_lost_explains_most_of_what_the_others_cost_them(together):
-    """The prediction is nearer to the truth than the run is, for the job that is held up most."""
+    """For the most delayed job, the prediction is nearer to the time alone than the run is."""
     _, loaded = together
     found = summary.collect(loaded)["lost_time"]
     worst = max(found, key=lambda lost: lost["elapsed_s"] - lost["alone_s"])

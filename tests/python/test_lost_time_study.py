@@ -1,4 +1,4 @@
-"""The study of lost time: what it runs, what it says of predictions, and that the page is what is kept."""
+"""The study of lost time: its cases, its text about predictions, and its page."""
 
 import dataclasses
 import sys
@@ -29,7 +29,7 @@ def test_the_trace_is_what_its_writer_writes_and_a_wave_takes_its_steps():
     trace = STUDY / "data" / "wave.goal"
     assert trace.read_text(encoding="utf-8") == wave.schedule()
     lines = wave.schedule().splitlines()
-    # Each sweep goes over all ranks but one.
+    # Each sweep covers all ranks but one.
     sends = sum(": send " in line for line in lines)
     receives = sum(": recv " in line for line in lines)
     assert sends == receives == wave.SWEEPS * (wave.RANKS - 1)
@@ -42,7 +42,7 @@ def test_errors_are_shares_of_the_time_alone():
     said = table.verdict([one, *others], False)
     # Sorted: 1%, 2%, 10%, 30%.
     assert said == "6.0% | at most 2%: missed | +30.0% (a of *x*) | 4"
-    # Nobody holds up one that takes as long alone.
+    # A job that takes as long alone was not delayed.
     alone = dataclasses.replace(one, together_s=1.0, predicted_s=1.0)
     assert table.verdict([one, *others, alone], False) == said
     adaptive = [dataclasses.replace(of, adaptive=True) for of in others[:2]]
@@ -50,7 +50,7 @@ def test_errors_are_shares_of_the_time_alone():
 
 
 def test_the_page_is_what_its_data_say():
-    """If not: `.venv/bin/python studies/lost_time/study.py page`."""
+    """Otherwise: `.venv/bin/python studies/lost_time/study.py page`."""
     section = table.text()
     assert table.SECTION.read_text(encoding="utf-8") == section
     assert section.strip() in (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")

@@ -1,8 +1,8 @@
-"""Workloads shaped by traces, against every entry of the traces' files, where those are found.
+"""Workloads shaped by traces, compared with every entry of the traces' files, if present.
 
 The byte matrices and the DUMPI trace `df-amg-27` are reference traces (`tests/traces/reference.py`). A matrix
 is a comment with the bytes of all pairs that are not listed, then lines of source, destination and bytes.
-`crates/workload/odonata-workload/tests/measured_traffic.rs` tests what is known without the files.
+`crates/workload/odonata-workload/tests/measured_traffic.rs` tests the facts that need no files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow.parquet
 import pytest
 import reference_traces
 
-#: Workload, keys beside the defaults, and the matrix that it is shaped by.
+#: Workload, keys beside the defaults, and the matrix that shapes it.
 SHAPED = {
     "df-fillboundary-1000": ("fill-boundary", ""),
     "df-multigrid-c-1000": ("multigrid", ""),
@@ -36,7 +36,7 @@ def convert(shell, source: str) -> pyarrow.Table:
 
 
 def measured(folder: Path) -> tuple[int, dict[tuple[int, int], int]]:
-    """Bytes of all pairs that are not listed, and of those that are."""
+    """Bytes of pairs that are not listed, and of the listed ones."""
     first, *lines = (folder / "matrix.tsv").read_text().splitlines()
     others = int(first.partition("all_other_pairs=")[2].split()[0])
     entries = (tuple(map(int, line.split())) for line in lines if not line.startswith("#"))
@@ -98,10 +98,10 @@ def test_the_matrix_of_a_workload_is_that_of_its_trace(shell, folder):
 
 
 def exchanges(operations: pyarrow.Table) -> list[tuple[int, int]]:
-    """(messages, bytes) of each exchange of 27 ranks: of ranks that wait for the same messages, in order.
+    """(messages, bytes) of each exchange of 27 ranks: ranks that wait for the same messages, in order.
 
-    The n-th message of a pair is its n-th receive, so that what one rank waits for together and what another
-    does are the same exchange.
+    The n-th message of a pair is its n-th receive, so that the messages that two ranks wait for together are
+    one exchange.
     """
     sends: dict[tuple[int, int], list[tuple[int, int]]] = {}
     receives: dict[tuple[int, int], list[int]] = {}
@@ -114,7 +114,7 @@ def exchanges(operations: pyarrow.Table) -> list[tuple[int, int]]:
         elif kind in ("wait", "wait_all"):
             waits[rank] += 1
     longest = max(waits.values())
-    # The number of an exchange among all: of ranks that take part in all of them, and of whom they talk to.
+    # The number of an exchange among all: for ranks that take part in all of them, and for their partners.
     place = {(rank, number): number for rank in waits if waits[rank] == longest for number in range(longest)}
     messages = [
         ((source, number), (to, taken), count)
@@ -144,7 +144,7 @@ def test_the_exchanges_of_amg_are_those_of_its_trace(shell, folder):
         "[machine.torus]\ndims = [3, 3, 3]\n[[jobs]]\nname = 'one'\nranks = 27\nworkload = { amg = {} }\n"
     )
     operations = convert(shell, "scenario.toml")
-    # Of ours, computation begins each exchange, whether or not a rank has messages in it.
+    # In the workload, computation begins each exchange, whether or not a rank has messages in it.
     ours: dict[int, tuple[int, int]] = {}
     begun: Counter[int] = Counter()
     for rank, kind, _, count in rows(operations):

@@ -1,4 +1,4 @@
-"""What a run takes of the memory: said before, refused where it cannot be, and too much ends in order."""
+"""Memory of a run: estimated before, refused if impossible, and ended in order if exceeded."""
 
 import json
 import resource
@@ -44,7 +44,7 @@ def test_a_run_ends_before_its_address_space_does(shell):
     assert not [name for name in shell.files() if "partial" in name]
 
 
-#: The address space of a small test: what Python and its libraries map, and half a gigabyte.
+#: The address space of a small test: that of Python and its libraries, and half a gigabyte.
 SPACE = 768 * MIB
 
 
@@ -80,7 +80,7 @@ PEAK_MEMORY = ROOT / "benches" / "peak_memory.py"
 
 
 def check_in_little_memory(shell, *arguments):
-    """`odonata check` of the scenario: how it ended, and the most memory that it took."""
+    """Runs `odonata check` of the scenario; returns its end, and its largest memory."""
     peak = shell.folder.parent / f"{shell.folder.name}.peak"
     done = launcher.run(
         [sys.executable, PEAK_MEMORY, peak, *ODONATA, "check", "scenario.toml", "--json", *arguments],
@@ -157,8 +157,8 @@ def test_check_knows_how_fast_the_last_runs_were(tmp_path, monkeypatch):
     report = odonata.check(scenario)
     before = report["cost"]
     assert before["runs"] == 0
-    # A visit of a router is a unit of work, a message 3.3 of them, a look at another to match it 0.55; all
-    # take longer with much state, which takes time to be made.
+    # A visit of a router is a unit of work, a message 3.3, a comparison in its matching 0.55; all take longer
+    # with much state, whose construction takes time.
     state = report["memory"]["idle_bytes"]
     of_messages = 3.3 * before["messages"] + 0.55 * before["searches"]
     units = (before["packet_hops"] + of_messages) * (1 + 8 * state / (state + (60 << 20)))
@@ -173,7 +173,7 @@ def test_check_knows_how_fast_the_last_runs_were(tmp_path, monkeypatch):
         network = {"scenario": {"network": {"router": "input-queued"}}}
         speed.remember({"outcome": outcome, "cpu_s": cpu_s} | done | size | network)
 
-    # Short and failed runs tell nothing; the median of the last five counts.
+    # Short and failed runs are not recorded; the median of the last five counts.
     run(1e9, cpu_s=0.001)
     run(1e9, outcome="stalled")
     assert odonata.check(scenario)["cost"] == before
@@ -182,18 +182,18 @@ def test_check_knows_how_fast_the_last_runs_were(tmp_path, monkeypatch):
     after = odonata.check(scenario)["cost"]
     assert after["runs"] == 5
     assert after["cpu_s"] == pytest.approx(units / 3e6 + 6e-9 * state)
-    # Threads cost something: what several did counts for one only where no run of one has told.
+    # Threads have a cost: runs of several threads count for one thread only if there are no others.
     run(1e6, threads=2)
     assert odonata.check(scenario)["cost"] == after
     assert {key: after[key] for key in ("events", "packets")} == {
         key: before[key] for key in ("events", "packets")
     }
-    # What is no file of ours is as good as none.
+    # A file in another format is ignored.
     (tmp_path / "cache" / "odonata" / "speed.json").write_text("[1, 2")
     assert odonata.check(scenario)["cost"] == before
     run(7e6)
     assert odonata.check(scenario)["cost"]["runs"] == 1
-    # Where nothing can be written, nothing is.
+    # If the file cannot be written, the run continues.
     monkeypatch.setattr(speed, "place", lambda: tmp_path / "cache" / "odonata" / "speed.json" / "no" / "file")
     run(7e6)
     assert odonata.check(scenario)["cost"] == before
@@ -259,7 +259,7 @@ def test_the_memory_that_check_tells_is_that_of_the_run(shell, name):
     shell.write(text)
     arguments = [part for setting in settings for part in ("--set", setting)]
     told = shell("check", "scenario.toml", "--json", *arguments).json["memory"]["bytes"]
-    # Not what wait4 says: that of a child counts the process that started it, which may be larger.
+    # Not from wait4: it counts the parent of the child, which may be larger.
     measure = "; print(int(re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1]))"
     run = "import re, sys; from odonata.cli import app; app(sys.argv[1:], standalone_mode=False)"
     done = launcher.run(

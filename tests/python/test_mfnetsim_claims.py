@@ -170,7 +170,7 @@ def test_distance_of_histograms():
     alone = [a_bucket(1.0, 8), a_bucket(2.0, 2, traffic="mpi"), a_bucket(9.0, 99, measure="total")]
     mixed = [a_bucket(1.0, 10), a_bucket(4.0, 10)]
     case = Case("cont", "min", "wkld2", results(packets=mixed), {"cosmoflow": results(packets=alone)})
-    # Up to 2.0: all ten of alone, half of the others.
+    # Up to 2.0: all ten of the values alone, half of the others.
     assert cases.distance(case, "cosmoflow") == pytest.approx(0.5)
 
 
@@ -236,7 +236,7 @@ def test_a_quantity_is_shown_with_its_range():
     assert claims.summaries(values) == ["alone 0.3 ms to 300 ms", "ratio 1.50x"]
 
 
-# All claims, on eight mixes as the paper describes them and on eight in which nothing happens
+# All claims, on eight mixes as the paper describes them and on eight without interference
 
 ROUTERS = {"cont": range(80, 160), "rand": range(240)}
 
@@ -310,7 +310,7 @@ def eight(like_paper):
     return found
 
 
-#: Claims that the hand-made tables of the paper do not meet, and why.
+#: Claims that the hand-made tables of the paper do not meet, and the reason.
 NOT_LIKE_THAT = {
     "cosmoflow-non-compute": "1.6 to 1.8 with I/O and without it cannot both be",
     "random-degrades": "Checkpoint's I/O does not degrade, by another claim",
@@ -328,7 +328,7 @@ def test_every_claim_holds_where_things_are_as_the_paper_says():
 def test_no_claim_about_a_difference_holds_where_there_is_none():
     judged = claim_report.judge(eight(like_paper=True), eight(like_paper=False))
     holding = {j.claim.key for j in judged if j.artifacts.verdict == Verdict.HOLDS}
-    # What is left are the claims that nothing changes, and that random jobs have more routers: they have.
+    # The remaining claims: those without an effect of interference, and more routers for random jobs.
     assert holding == {
         "checkpoint-short-messages",
         "checkpoint-short-messages-counted",
@@ -381,7 +381,7 @@ def test_the_page_about_the_paper_lists_every_claim():
         for claim in CLAIMS.values()
     ]
     assert [line[: len(start)] for line, start in zip(listed, starts, strict=True)] == starts
-    # A sentence is counted once: other readings of it are checks of our own, with counts of their own.
+    # A sentence is counted once: other interpretations are checks of the study, with counts of their own.
     for kind, name in whose.items():
         for verdict in (Verdict.HOLDS, Verdict.PART, Verdict.NOT):
             cells = [line.split(" | ") for line in listed if line.split(" | ")[1] == name]
@@ -505,7 +505,7 @@ def test_the_whole_study_on_short_jobs(shorter, monkeypatch, capfd):
         for job in case.jobs:
             assert case.ratio(job, "elapsed_s") == 1.0
         assert io_split.slowdown(case, "cosmoflow").calls_s == 0.0
-    # A second call computes nothing, and says the same.
+    # A second call computes nothing, and has the same output.
     before = (out / "claims.md").read_text(encoding="utf-8")
     assert command(monkeypatch, "--out", out, "--published", shorter / "none") == 0
     assert capfd.readouterr().err.count("results are there") == 8

@@ -1,4 +1,4 @@
-"""The MFNetSim case study: inputs are complete; the comparison finds what differs and nothing else."""
+"""The MFNetSim case study: inputs are complete; the comparison finds all differences and nothing else."""
 
 import copy
 import csv
@@ -189,7 +189,7 @@ def test_figures_are_those_of_the_published_overview(name):
 
 @pytest.mark.parametrize("name", STORED)
 def test_the_last_label_of_local_links_repeats_the_first_global_port(name):
-    """Which is why counters are read by port; see `stored`."""
+    """The reason for reading counters by port; see `stored`."""
     links = stored.labelled_links(name)
     for router in range(264):
         group, i = divmod(router, 8)

@@ -1,12 +1,12 @@
-"""How a process finds out that it is one of several, and what it says if it cannot join them."""
+"""Detection of several processes, and the error of a process that cannot join them."""
 
 import pytest
 
 from odonata.errors import InputError
 from odonata.running import mpi
 
-#: Variables that launchers set, and who that was: rank, size, a word of its name. From runs under MPICH 4.0
-#: and Open MPI 4.1, and from the sources of Slurm (src/plugins/mpi) and its manual page of srun.
+#: Variables that launchers set, and the launch: rank, size, a word of the launcher's name. From runs under
+#: MPICH 4.0 and Open MPI 4.1, and from the sources of Slurm (src/plugins/mpi) and its manual page of srun.
 STARTED = {
     "mpirun of MPICH": (
         {"PMI_RANK": "2", "PMI_SIZE": "4", "PMI_FD": "7", "MPI_LOCALNRANKS": "4"},
@@ -53,7 +53,7 @@ ALONE = {
 
 @pytest.fixture
 def start(monkeypatch):
-    """Makes this process look as if it had been started with these variables, by a build for `library`."""
+    """Makes this process look as if started with these variables, by a build for `library`."""
 
     def start(variables, library=None):
         for _, rank, sizes in mpi._LAUNCHERS:
@@ -120,7 +120,7 @@ def test_library_that_finds_fewer_processes_than_were_started_is_refused(start, 
 
 
 class Others:
-    """Plays the other processes of a group: what each of them has for every minimum."""
+    """Plays the other processes of a group: their value for every minimum."""
 
     def __init__(self, monkeypatch, *values):
         self.values = list(values)

@@ -1,4 +1,6 @@
-"""Python's side of several processes: who speaks, how they agree on an error, and how one error ends all."""
+"""Python's side of several processes: the printing process, agreement on an error, and the end of all by one
+error.
+"""
 
 import os
 import sys
@@ -9,7 +11,7 @@ from mpi_library import library
 
 pytestmark = pytest.mark.mpi
 
-#: What `odonata run` does around a run.
+#: The steps of `odonata run` around a run.
 FRAME = """\
 import sys, typer
 from odonata.running import mpi
@@ -101,7 +103,7 @@ def test_build_without_mpi_says_how_to_get_it(mpi):
 
 @pytest.mark.parametrize(("started", "built"), [("mpich", "openmpi"), ("openmpi", "mpich")])
 def test_build_for_another_library_says_so(started, built):
-    """Each process finds itself alone: without the check each would run and write everything."""
+    """Each process is alone: without the check each would run and write everything."""
     other = library(built).folder / "site"
     code = f"import sys; sys.path.insert(0, {str(other)!r})\n" + frame("print('never')")
     done = library(started).python(3, code)

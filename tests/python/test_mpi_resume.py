@@ -1,5 +1,4 @@
-"""A run that several processes share goes on from the snapshots of all of them, and from nothing less; in any
-number of processes."""
+"""A shared run resumes from the snapshots of all its processes only, on any number of processes."""
 
 import json
 import random
@@ -35,7 +34,7 @@ def whole(tmp_path_factory):
 
 
 def killed(mpi, shell, processes, *options):
-    """A run without end in reach, one process of which was killed when all had saved it."""
+    """A practically endless run, one process of which was killed when all had saved it."""
     shell.write(LONGER)
     underway = Underway(mpi, shell, processes, "-q", *options)
     await_snapshot(shell, underway.mpirun)
@@ -210,7 +209,9 @@ def test_a_snapshot_that_does_not_fit_on_the_disk_of_one_process_costs_a_warning
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 def test_processes_that_are_killed_at_random_moments_lose_nothing(mpi, shell, whole, request, scheduler):
-    """With `--kills N`, N / 4 times; a run that ends in between is begun anew, the last one is left alone."""
+    """With `--kills N`, N / 4 times; a run that completes is started again, and the last one is not
+    killed.
+    """
     shell.write(LONG_SHARED)
     seed = random.randrange(2**32)
     print(f"seed {seed}")
@@ -222,7 +223,7 @@ def test_processes_that_are_killed_at_random_moments_lose_nothing(mpi, shell, wh
         underway = Underway(mpi, shell, 2, "--resume", "--scheduler", scheduler, "--threads", "1")
         if kills < wanted:
             await_fate(shell, underway.mpirun, lot, within_s=1.0, saved=kills % 2 == 1)
-            # One of them, for whose death the others are ended, or all at once.
+            # One of them, which makes mpirun end the others, or all at once.
             for process in lot.choice([[0], [1], [0, 1], [1, 0]]):
                 underway.kill(process)
         code, said = underway.end()

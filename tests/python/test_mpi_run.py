@@ -1,4 +1,4 @@
-"""`odonata run` by several processes: one result, the same as of one process; one voice; one end."""
+"""`odonata run` on several processes: one result, equal to that of one process; one output; one end."""
 
 import json
 import signal
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.mpi
 def test_results_are_those_of_one_process(mpi, shell, small, processes, options):
     shell.write(SMALL)
     done = run(mpi, shell, processes, "--json", *options)
-    # Of a run that takes seconds on a busy computer there is a line of progress.
+    # A run of seconds on a busy computer prints a line of progress.
     said = [line for line in done.err.splitlines() if "| simulated " not in line]
     assert (done.code, said) == (0, [])
     # One answer, that of the first process.
@@ -86,10 +86,10 @@ def test_existing_result_is_refused_once(mpi, shell):
 
 
 def underway(mpi, shell):
-    """A run without end by two processes, which has begun."""
+    """A practically endless run on two processes, after its start."""
     shell.write(ENDLESS)
     started = Underway(mpi, shell, 2, "--quiet")
-    # The folder in the making, beside the two files and the scenario.
+    # The unfinished folder, beside the two files and the scenario.
     await_that(lambda: len(shell.files()) >= 4, started.mpirun)
     for process in range(2):
         await_work(started.mpirun, 0.5, started.pid(process))

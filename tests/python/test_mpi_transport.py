@@ -1,4 +1,4 @@
-"""The transport between processes: what is sent arrives, and no process outlives another."""
+"""The transport between processes: messages arrive, and no process outlives another."""
 
 import pytest
 
@@ -39,10 +39,10 @@ def test_panic_of_one_process_ends_all_with_a_message(mpi, trial, said, who):
 @pytest.mark.parametrize("who", ["0", "2"])
 @pytest.mark.parametrize(
     ("trial", "codes"),
-    # Whose mpirun it is says how a process died, in its own words and by its own exit code: MPICH gives the
-    # number of the signal, Open MPI 128 more. A process that leaves without a word counts as killed in MPICH,
-    # and so do those that MPICH ends because another has left: whichever it hears of first gives the code.
-    # The one that vanishes calls `exit(0)`, so that 0 is one of those. What counts: all end, none has passed.
+    # The exit code of mpirun depends on the library: MPICH gives the number of the signal, Open MPI 128 more.
+    # In MPICH, a process that leaves silently counts as killed, and so do those that MPICH ends because of
+    # it: the first report decides. The one that vanishes calls `exit(0)`, so that 0 is possible. The test
+    # checks that all end and none passes.
     [("killed", {9, 137}), ("abort", {3}), ("exit", {4, 9}), ("vanish", {0, 1, 9})],
 )
 def test_death_of_one_process_ends_all(mpi, trial, codes, who):

@@ -6,9 +6,10 @@ import pytest
 
 import odonata
 
-#: Of a message in the network, of a step and of a call in ps; per byte of a message and of summing up, in ps.
+#: Of a message in the network, of a step and of a call in ps; per byte of a message and of a reduction, in
+#: ps.
 LATENCY, STEP, LAUNCH, PER_BYTE, REDUCTION = 1_000_000, 300_000, 2_000_000, 250, 500
-#: What a rank pays to send and to receive a message, in ps.
+#: Overhead of a rank to send and to receive a message, in ps.
 SEND, RECEIVE = 100_000, 150_000
 RANKS, BYTES = 8, 8 * 4096
 #: Bus bandwidth over algorithm bandwidth (doc/PERFORMANCE.md of nccl-tests).
@@ -89,7 +90,7 @@ def ring_ps(collective):
 def test_bandwidths_are_those_of_nccl_tests(collective):
     results = run(nccl(collective, iterations=3, compute="1 ms"), start="5 ms")
     (row,) = results.summary()["nccl"]
-    # The computation before a call is no part of it, nor is the time before the job.
+    # The computation before a call is not part of it, nor is the time before the job.
     seconds = ring_ps(collective) / 1e12
     assert row["time_mean_s"] == pytest.approx(seconds, rel=1e-9)
     assert row["time_max_s"] == pytest.approx(seconds, rel=1e-9)

@@ -1,4 +1,4 @@
-"""The notebooks of the examples run, show what they say, and a kernel that is interrupted ends its run."""
+"""The notebooks of the examples run with the shown output, and an interrupted kernel ends its run."""
 
 import time
 
@@ -16,7 +16,7 @@ PATIENCE_S = 300
 
 
 def kinds(cell):
-    """What a cell shows, by type."""
+    """The outputs of a cell, by type."""
     return [kind for output in cell.outputs for kind in output.get("data", {})]
 
 
@@ -39,7 +39,7 @@ def test_a_notebook_runs_and_shows_what_it_says(path, tmp_path):
             ("odonata.check", "odonata.desc")
         ):
             assert "text/html" in kinds(cell), last
-    # A figure is shown once, and nothing is left of the progress.
+    # A figure is shown once, and the progress is removed.
     for cell in cells.values():
         assert kinds(cell).count("image/png") <= 1
     assert list(tmp_path.iterdir()) == []
@@ -65,7 +65,7 @@ def kernel(tmp_path):
 
 
 def executed(client, code, on_message=lambda message: None):
-    """What running `code` says, until it has ended."""
+    """The messages of running `code`, until it has ended."""
     asked = client.execute(code)
     said = []
     deadline = time.monotonic() + PATIENCE_S
@@ -81,14 +81,14 @@ def executed(client, code, on_message=lambda message: None):
 
 @pytest.mark.slow
 def test_a_run_in_a_kernel_shows_its_progress_and_is_interrupted(kernel):
-    """With what was measured until then, and a kernel that goes on."""
+    """The measurements up to then are kept, and the kernel continues."""
     manager, client = kernel
     code = f"import odonata, tomllib\nscenario = tomllib.loads({ENDLESS!r})"
     executed(client, code)
     interrupted = []
 
     def interrupt(message):
-        # The second time that the line of progress is shown.
+        # The second display of the line of progress.
         if message["msg_type"] == "update_display_data" and not interrupted:
             interrupted.append(True)
             manager.interrupt_kernel()
@@ -103,7 +103,7 @@ def test_a_run_in_a_kernel_shows_its_progress_and_is_interrupted(kernel):
     assert len(shown) == 1
     assert "<progress" in shown[0]
     assert "events/s" in shown[0]
-    # It is taken away when the run has ended.
+    # It is removed when the run has ended.
     last = [content["data"]["text/html"] for kind, content in said if kind == "update_display_data"][-1]
     assert last == ""
     [error] = [content for kind, content in said if kind == "error"]

@@ -1,4 +1,4 @@
-"""Exports of Nsight Systems: what `odonata trace` says of them, what is run; `tests/traces` writes them."""
+"""Exports of Nsight Systems: output of `odonata trace`, and replay; `tests/traces` writes them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def step(
     export.call("ncclAllReduce", WORLD, 1 << 20, 700, 850, pid=pid)
     export.kernel(REDUCE, 3500, 9000 + slow, stream=20, launched=800, **on)
     export.kernel("optimizer", 9500 + slow, 10_000 + slow, launched=900, **on)
-    # Each of a pair sends to the other, in a group, whose end launches the kernel.
+    # Each rank of a pair sends to the other, in a group, whose end launches the kernel.
     export.range("ncclGroupStart", 1000, 1010, pid=pid)
     export.call("ncclSend", PAIRS + rank // 2, 5000, 1020, 1030, last=1 - rank % 2, pid=pid)
     export.range("ncclGroupStart", 1021, 1022, pid=pid)
@@ -67,7 +67,7 @@ def rows_of(program, rank=0):
 
 
 def converted(path, out, **options):
-    """The program that is made of an export, and what is said to it."""
+    """The program made from an export, and its notes."""
     answer = odonata.trace_convert(path, out, **options)
     return operations.read(out), " | ".join(answer.get("notes", []))
 
@@ -106,7 +106,7 @@ def test_kernels_become_operations_on_streams(folder, tmp_path):
         "compute", "compute", "irecv", "isend", "wait_all",
     ]  # fmt: skip
     copy, forward, backward, idle, allreduce, optimizer, pause, recv, send, wait = rows
-    # Forward began 100 ns after the copy, which was the only other thing that had ended.
+    # Forward began 100 ns after the copy, the only other activity that had ended.
     assert (forward["after"], forward["duration_ps"]) == ([0], (100 + 2000) * 1000)
     assert (backward["after"], backward["duration_ps"]) == ([], 3000 * 1000)
     assert copy["duration_ps"] == 400 * 1000
@@ -130,13 +130,13 @@ def test_streams_wait_for_the_events_that_are_recorded(tmp_path):
     export.kernel("first", 1000, 2000, launched=100)
     export.record(5, 7, at=110)
     export.kernel("second", 2000, 3000, launched=120)
-    # The same event is recorded anew for somebody else, after the wait has been called.
+    # The same event is recorded again, for another stream, after the wait has been called.
     export.wait(5, 9, at=130)
     export.record(5, 7, at=140)
-    # The host waits for an event: that is no stream.
+    # A wait of the host for an event does not concern a stream.
     export.wait(5, 9, at=145, kind=1)
     export.kernel("third", 3500, 4000, stream=9, launched=150)
-    # A wait for what is not recorded, and a kernel that waits for nobody.
+    # A wait for an unrecorded event, and a kernel without a wait.
     export.wait(6, 9, at=160)
     export.kernel("fourth", 4000, 5000, stream=9, launched=170)
     program, said = converted(export.close(), tmp_path / "x.program")
@@ -160,7 +160,9 @@ def test_a_converted_export_runs_with_one_digest_on_every_scheduler(folder, tmp_
 
 
 def test_an_export_replays_its_own_times_where_nothing_is_sent(tmp_path):
-    """Without communication everything begins when it did: the run takes the span of the recording."""
+    """Without communication all activities begin at their recorded times: the run takes the span of the
+    recording.
+    """
     export = nsys.Export(tmp_path / "one.sqlite")
     draw = random.Random(5)
     ends = {}
@@ -251,7 +253,7 @@ def test_text_of_ranges_is_read_where_there_is_no_payload(tmp_path):
 
 
 def unsized(path, time):
-    """An all-reduce from a CUDA graph: no call is known of its kernel."""
+    """An all-reduce from a CUDA graph, whose kernel has no known call."""
     export = nsys.Export(path)
     export.kernel("layer", 0, 1000)
     export.kernel(REDUCE, 1000, 1000 + time, stream=20)
@@ -370,7 +372,7 @@ def test_what_is_no_database_is_refused(shell, tmp_path):
 
 @pytest.mark.slow
 def test_flipped_bits_are_errors_or_another_export(tmp_path):
-    """Of 12 databases with bytes changed all over, none does more than raise `InputError`."""
+    """Of 12 databases with random changed bytes, none has another effect than `InputError`."""
     good = damaged(tmp_path)
     data = good.read_bytes()
     draw = random.Random(21)

@@ -1,4 +1,4 @@
-"""A package that is not installed is named with the line that installs it, never as a fault of odonata."""
+"""A missing package is named with the line that installs it, never as an internal error."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""OTF2 archives: what `odonata trace` says of them, and what is run; the package otf2 writes them."""
+"""OTF2 archives: output of `odonata trace`, and replay; the package otf2 writes them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RANKS = 4
 
 
 def work(at, rank):
-    """A ring without blocking, all kinds of collectives, requests that are tested and cancelled."""
+    """A non-blocking ring, all kinds of collectives, requests that are tested and canceled."""
     right, left = (rank + 1) % RANKS, (rank - 1) % RANKS
     pair = "even" if rank % 2 == 0 else "odd"
     at.call("MPI_Init")
@@ -83,7 +83,7 @@ def test_calls_become_operations_with_computation_between(anchor, tmp_path):
         "compute", "irecv", "isend", "compute", "wait", "wait", "sendrecv", "ssend", "broadcast", "allreduce",
         "gatherv", "allgatherv", "alltoall", "barrier", "barrier", "compute",
     ]  # fmt: skip
-    # 50 us; what a function of the program's own and the time before the first test take; none between tests.
+    # 50 us; a function of the program and the time before the first test; none between tests.
     assert [row["duration_ps"] // 10**6 for row in rows if row["kind"] == "compute"] == [50, 31, 70]
     irecv, isend = rows[1], rows[2]
     assert (irecv["peer"], irecv["tag"], irecv["bytes"], isend["peer"], isend["bytes"]) == (
@@ -99,7 +99,7 @@ def test_calls_become_operations_with_computation_between(anchor, tmp_path):
     assert (sizes["broadcast"], sizes["allreduce"], sizes["alltoall"]) == (64, 80, 12)
     members = Counter(row["comm"] for row in program.communicators.to_pylist())
     assert members[rows[9]["comm"]] == 1
-    # That of one rank each has a row for each rank.
+    # The communicator of one rank each has a row for each rank.
     assert members[rows[13]["comm"]] == RANKS
     lists = {(row["rank"], row["counts"]): row["by_giver"] for row in program.counts.to_pylist()}
     assert lists[0, 0] == [10]
@@ -119,7 +119,7 @@ def test_a_converted_archive_is_right_and_runs_with_one_digest(anchor, tmp_path)
     assert first.run["digest"] == other.run["digest"]
 
 
-def test_messages_that_nobody_receives_are_found(tmp_path):
+def test_messages_without_a_receive_are_found(tmp_path):
     import otf2_writer
 
     def send(at, rank):

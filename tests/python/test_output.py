@@ -1,4 +1,4 @@
-"""What is printed: at any width, into closed pipes, as JSON with documented keys."""
+"""Output: at any width, into closed pipes, as JSON with documented keys."""
 
 import io
 import os
@@ -26,7 +26,7 @@ def results(tmp_path_factory, server):
 
 
 def on_a_terminal(shell, width, *arguments):
-    """What the command prints on a terminal of this width, without colors."""
+    """The output of a command on a terminal of this width, without colors."""
     ours, theirs = pty.openpty()
     environment = os.environ | {"COLUMNS": str(width), "TERM": "xterm"}
     with launcher.start(
@@ -95,7 +95,7 @@ def test_an_answer_that_cannot_be_printed_is_an_error(results):
 
 
 def assert_declared(found, command):
-    """That an answer is as declared, and nothing in it is not."""
+    """Checks that an answer has exactly the declared keys."""
     json_types.check(found, ANSWERS[command])
     schema = json_types.schema_of(ANSWERS[command])
 
@@ -117,7 +117,7 @@ def assert_declared(found, command):
 
 
 def missing(value, schema, way=()):
-    """Keys that are declared to be there and are not, also in what the core has made."""
+    """Declared required keys that are missing, also in objects of the core."""
     declared = json_types.part(schema, way) or {}
     if isinstance(value, dict):
         yield from ((*way, key) for key in declared.get("required", ()) if key not in value)
@@ -196,7 +196,7 @@ def torus(shell):
 
 
 def test_text_of_users_is_shown_as_it_is(torus):
-    """Not as markup: neither brackets nor what stands between colons goes away or becomes a picture."""
+    """Not as markup: text in brackets or between colons stays."""
     done = torus("run", "ring[b]:32:.toml", "-o", "out[b]:32:")
     assert done.out.startswith("a :smile: [red]scenario: completed")
     assert done.out.count("a[bold]b :32:") == 2
@@ -228,7 +228,7 @@ def test_what_does_not_fit_goes_on_below_its_row(torus):
 
 
 def test_the_time_after_the_last_job_is_told(shell):
-    """Half of the time, servers drain: their shares are not those of the time of jobs."""
+    """For half of the time servers drain, which reduces the shares of jobs."""
     drain = 'drain = { bandwidth = "1 GB/s", latency = "100 us", threshold = "0 B" }\n'
     shell.write(SMALL.replace("[[jobs]]", drain + "\n[[jobs]]", 1))
     done = shell("run", "scenario.toml", "-o", "out")

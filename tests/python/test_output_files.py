@@ -1,4 +1,4 @@
-"""Files that commands write: whole or not at all, never over something else; and what killed ones left."""
+"""Output files: whole or not at all, never over another file; and remains of killed commands."""
 
 import importlib
 import json
@@ -20,10 +20,10 @@ from odonata import InputError, operations
 from odonata.base import output_file, partial
 from odonata.base.partial import LOCK, clear, hidden, make_file, make_folder
 
-#: Larger than 2 KiB as text, and as anything that is made of it.
+#: Larger than 2 KiB as text, and in every output made from it.
 PROGRAM = "FOR 3 Repetitions { all tasks SYNCHRONIZE }\n# " + "long " * 500 + "\n"
 
-#: One switch, whose curve is measured in no time.
+#: One switch, whose curve is measured quickly.
 SWITCH = """\
 name = "switch"
 machine.dragonfly = { groups = 1, routers_per_group = 1, nodes_per_router = 16, global_ports_per_router = 1 }
@@ -36,7 +36,7 @@ workload.uniform = { load = 0.5 }
 
 SWEEP = ("load-sweep", "switch.toml", "--loads", "0.2,0.4", "--max-samples", "5", "--sample-period", "3 us")
 
-#: What writes something to `out` with an ending: its arguments, and the option that names it.
+#: Commands that write to `out` with an ending: arguments, and the option that names it.
 FILES = {
     "export": (["describe", "small.toml", "--export"], "out.graphml", "--export"),
     "matrix": (["trace", "info", "ring", "--matrix"], "out.png", "--matrix"),
@@ -60,7 +60,7 @@ ALL = FILES | FOLDERS
 
 @pytest.fixture
 def full(shell, tmp_path, monkeypatch):
-    """A folder with everything that the commands above read."""
+    """A folder with all inputs of the commands above."""
     shell.write(SMALL, "small.toml")
     shell.write(SWITCH, "switch.toml")
     shell.write(PROGRAM, "long.ncptl")
@@ -70,7 +70,7 @@ def full(shell, tmp_path, monkeypatch):
 
 
 def contents(shell):
-    """Everything below the folder, with what is in it, and its permissions."""
+    """Everything below the folder, with contents and permissions."""
     return {
         name: (os.lstat(path).st_mode, path.read_bytes() if path.is_file() else None)
         for name, path in ((name, shell.folder / name) for name in shell.files())
@@ -87,7 +87,7 @@ def test_a_full_disk_is_the_computers_fault_and_leaves_nothing(full, name):
     error = done.err.splitlines()[-1]
     assert error.startswith("error: File too large")
     assert error.endswith("; nothing was written")
-    # By the name that it was to have, not by that of something hidden.
+    # By its final name, not by that of a hidden file.
     assert f"({out}" in error or "(.out.unfinished/" in error
     assert ".partial" not in error
     assert contents(full) == before
@@ -109,7 +109,7 @@ def test_what_cannot_be_named_so_is_refused_before_any_work(full, name):
     arguments, out, key = ALL[name]
     before = contents(full)
     names = [f"{'x' * 300}{out}", f"small.toml/{out}", f"{'x/' * 2100}{out}"]
-    # A file's folder has to be there, a folder's are made.
+    # The folder of a file must exist; the parents of a folder are made.
     names += [f"no/{out}"] if name in FILES else [f"no/{'x' * 300}"]
     for named in names:
         done = full(*arguments, named)
@@ -214,7 +214,7 @@ def test_a_scenario_in_the_folder_that_is_to_be_replaced_is_kept(full):
 
 
 def test_the_keys_that_name_files_are_all_known(shell):
-    """Of these it is known what a scenario reads; the schema says of each that it is a path."""
+    """A scenario reads the files of these keys; the schema describes each as a path."""
     schema = json.loads(shell("schema").out)
     found = {
         name
@@ -228,7 +228,7 @@ def test_the_keys_that_name_files_are_all_known(shell):
 
 
 def test_devices_and_pipes_are_written_to_as_they_are(full):
-    # As a user calls it: into a pipe.
+    # Like a user: into a pipe.
     done = StartedShell(full.folder)("describe", "small.toml", "--export", "/dev/stdout", "--json")
     assert done.code == 0
     assert "<graphml" in done.out
@@ -247,7 +247,7 @@ def test_force_is_for_something(full):
         assert "--force" in done.err
 
 
-def test_a_name_that_is_taken_meanwhile_costs_nobody_their_file(tmp_path):
+def test_a_file_created_meanwhile_is_not_overwritten(tmp_path):
     target = tmp_path / "out"
     output = output_file.OutputFile(target, key="--export")
     target.write_text("theirs")
@@ -272,14 +272,14 @@ def test_programs_are_written_from_python_in_the_same_way(tmp_path):
 
     with pytest.raises(InputError) as caught:
         operations.write(tmp_path / "y.program", wrong, 4)
-    # By the name that it was to have.
+    # By its final name.
     assert caught.value.file == str(tmp_path / "y.program" / "operations.parquet")
     assert ".partial" not in str(caught.value)
     assert os.listdir(tmp_path) == ["x.program"]
 
 
 def begun(shell, pattern, *arguments):
-    """A command that is at work: something of the name `pattern` is there."""
+    """A command that has started: a file of the name `pattern` exists."""
     process = launcher.start(
         [*ODONATA, *arguments], cwd=shell.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
@@ -297,7 +297,7 @@ def test_the_next_run_removes_what_a_killed_one_has_left_and_nothing_of_a_living
     dead = begun(shell, ".dead.*.partial/.odonata-lock", "run", "endless.toml", "-q", "-o", "dead")
     (of_dead,) = hidden_names(shell)
     alive = begun(shell, ".alive.*.partial/.odonata-lock", "run", "endless.toml", "-q", "-o", "alive")
-    # Both live.
+    # Both processes live.
     done = shell("run", "small.toml", "-o", "one", "-q")
     assert (done.code, len(hidden_names(shell))) == (0, 2)
     dead.kill()
@@ -307,7 +307,7 @@ def test_the_next_run_removes_what_a_killed_one_has_left_and_nothing_of_a_living
     assert done.err == f"{of_dead} is removed, which a process that was killed had left\n"
     (of_alive,) = hidden_names(shell)
     assert of_alive.startswith(".alive.")
-    # It is none the worse for it.
+    # It is unaffected.
     alive.send_signal(signal.SIGINT)
     _, err = alive.communicate(timeout=PATIENCE_S)
     assert alive.returncode == 130, err
@@ -325,7 +325,7 @@ def test_a_killed_run_that_can_be_resumed_is_left_to_be_resumed(shell):
     assert hidden_names(shell) == []
 
 
-#: A job whose program takes for ever to be written.
+#: A job whose program takes forever to write.
 LARGE = SMALL.replace("iterations = 5,", "iterations = 100000000,")
 
 
@@ -365,14 +365,14 @@ def test_a_file_that_a_killed_command_was_writing_is_removed(shell, tmp_path):
     assert shell.files() == ["other.graphml", "small.toml"]
 
 
-def test_what_is_somebody_elses_or_may_be_stays(tmp_path):
+def test_files_that_may_belong_to_another_process_stay(tmp_path):
     ours = make_folder(tmp_path / "out")
     (ours.path / "table").write_text("")
     file = make_file(tmp_path / "out.svg")
     elsewhere = hidden(tmp_path / "x", "partial").name.replace("".join(partial._here()), 16 * "0")
     (tmp_path / elsewhere).mkdir()
     (tmp_path / elsewhere / LOCK).write_text("")
-    # In the making by a process that has not locked it yet, but was faster than one could look.
+    # Unfinished, by a process that has not locked it yet.
     unlocked = hidden(tmp_path / "y", "partial")
     unlocked.mkdir()
     (unlocked / "table").write_text("")
@@ -390,7 +390,7 @@ def test_what_is_somebody_elses_or_may_be_stays(tmp_path):
 
 @pytest.mark.parametrize("same", [0, 1])
 def test_this_computer_is_known_by_its_name_or_by_its_kernel(tmp_path, same):
-    """A container has another name each time; a computer that was started again has another kernel."""
+    """A container has another name each time; a rebooted computer has another kernel."""
     digits = partial._here()[same]
     other = {0: digits + 8 * "0", 1: 8 * "0" + digits}[same]
     left = tmp_path / hidden(tmp_path / "x", "partial").name.replace("".join(partial._here()), other)
@@ -400,7 +400,7 @@ def test_this_computer_is_known_by_its_name_or_by_its_kernel(tmp_path, same):
     assert os.listdir(tmp_path) == []
 
 
-def test_an_empty_folder_without_a_lock_is_made_again_by_whom_it_belongs_to(tmp_path):
+def test_an_empty_folder_without_a_lock_is_made_again_by_its_owner(tmp_path):
     hidden(tmp_path / "x", "partial").mkdir()
     assert clear(tmp_path) == []
     assert os.listdir(tmp_path) == []

@@ -1,4 +1,4 @@
-"""Packages of `odonata` import those below them, and modules do not import each other in a circle."""
+"""Packages of `odonata` import those below them, and modules have no import cycles."""
 
 import ast
 from collections.abc import Iterator
@@ -8,10 +8,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2] / "python/odonata"
 
-#: Members of the largest circle of modules that is allowed.
+#: Members of the largest allowed import cycle.
 LARGEST_CIRCLE = 4
 
-#: Packages and public modules, from low to high: each imports itself and what is before it.
+#: Packages and public modules, from low to high: each imports itself and those before it.
 LAYERS = (
     "_core",
     "errors",
@@ -68,7 +68,7 @@ def imports(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
 
 
 def import_graph(root: Path) -> Graph:
-    """Which modules of a package each of its modules imports."""
+    """The modules of a package that each of its modules imports."""
     there = modules(root)
     graph: Graph = {name: set() for name in there}
     for name, path in there.items():
@@ -117,7 +117,7 @@ def circles(graph: Graph) -> list[list[str]]:
 def layer(name: str) -> int:
     """The place of a module's package in `LAYERS`."""
     parts = name.split(".")
-    # The package itself imports everything, when a name is asked for.
+    # The package itself imports everything on demand.
     return len(LAYERS) if len(parts) == 1 else LAYERS.index(parts[1])
 
 

@@ -1,4 +1,4 @@
-"""Recipes of packages say what pyproject.toml and Cargo.toml say."""
+"""Package recipes agree with pyproject.toml and Cargo.toml."""
 
 import ast
 import contextlib
@@ -51,7 +51,7 @@ def test_conda_has_the_dependencies_of_the_package():
 
 
 def test_spack_has_the_dependencies_of_the_package():
-    """An upper bound of Spack is the last version that fits: `:2` for `<3`."""
+    """An upper bound of Spack is the last allowed version: `:2` for `<3`."""
     found = {
         name: (low, high or low)
         for name, low, high in re.findall(
@@ -104,7 +104,7 @@ class Spec(dict):
 
 @pytest.mark.parametrize("variants", [(), ("+mpi",)])
 def test_the_spack_recipe_is_executed(monkeypatch, variants):
-    """With stand-ins for what `from spack.package import *` gives."""
+    """With stand-ins for the names of `from spack.package import *`."""
     told, conditions = [], [None]
     package = types.ModuleType("spack.package")
 
@@ -125,7 +125,7 @@ def test_the_spack_recipe_is_executed(monkeypatch, variants):
     place = {"__name__": "package"}
     exec(compile(SPACK.read_text(), SPACK, "exec"), place)
     recipe = place["Odonata"]()
-    # Every condition is on a variant that there is.
+    # Every condition is on an existing variant.
     known = {values[0] for name, values, _, _ in told if name == "variant"}
     asked = {options["when"] for _, _, options, _ in told if "when" in options} | {"+mpi"}
     assert {one.lstrip("+~") for one in asked} == known
@@ -143,7 +143,7 @@ def test_the_spack_recipe_is_executed(monkeypatch, variants):
     recipe.setup_build_environment(types.SimpleNamespace(set=environment.__setitem__))
     wanted = {"MPICC": "/mpi/bin/mpicc", "LIBCLANG_PATH": "/llvm/lib"} if variants else {}
     assert environment == wanted
-    # What Spack is told to build with is there.
+    # The build settings in the recipe exist.
     cargo = tomllib.loads((ROOT / "Cargo.toml").read_text())
     assert "wheel" in cargo["profile"]
     assert "mpi" in tomllib.loads((ROOT / "crates/system/odonata-py/Cargo.toml").read_text())["features"]

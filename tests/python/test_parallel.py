@@ -1,4 +1,4 @@
-"""Schedulers, threads and parts: what `check` says of them, how `run` takes them, `bench --parallel`."""
+"""Schedulers, threads and parts: report of `check`, options of `run`, `bench --parallel`."""
 
 import json
 import shutil
@@ -19,7 +19,7 @@ def test_check_tells_the_parts_and_what_they_cut(shell):
     shell.write(SMALL)
     settings = ["--set", "run.threads=2", "--set", "run.parts=5"]
     parallel = shell("check", "scenario.toml", "--json", *settings).json["parallel"]
-    # Simulated in well under a second: over before a second thread is of use.
+    # A run of well under a second, which ends before a second thread would help.
     assert (parallel["asked"], parallel["scheduler"], parallel["threads"]) == ("auto", "sequential", 1)
     assert any("too few to gain from parts" in reason for reason in parallel["reasons"])
     division = parallel["division"]
@@ -205,7 +205,7 @@ def test_bench_measures_every_scheduler_on_every_number_of_threads(shell):
 
 
 def test_a_run_that_measured_its_threads_says_which_it_took(shell, small):
-    """Planted: the small run is too short to measure. What it measured stands under the first line."""
+    """Planted: the small run is too short to measure. The measurement is below the first line."""
     why = "1 thread: 2 took 3% less elapsed time (25% less would pay) and 71% more CPU time"
     assert json.loads(shell("summary", str(small), "--json").out)["threads"] is None
     folder = shell.folder / "measured"

@@ -1,4 +1,4 @@
-"""Figures show what the tables hold, and notebooks get pages that say what commands print."""
+"""Figures show the values of the tables, and pages of notebooks the output of commands."""
 
 import math
 import tomllib
@@ -50,7 +50,7 @@ def test_a_single_run_has_bars_without_intervals(runs):
     ]
     heights = [bar.get_height() for bar in axes.patches]
     found = runs[0].slowdown()
-    # The first job does no I/O: no bar.
+    # The first job has no I/O, and no bar.
     assert math.isnan(heights[6])
     assert heights[3:6] == pytest.approx([job["mpi"].ratio for job in found.values()])
     assert axes.collections[0].get_segments() == [] if axes.collections else True
@@ -156,7 +156,7 @@ def test_what_cannot_be_drawn_is_an_error(runs, call, error, said):
 
 
 class Words(HTMLParser):
-    """The words of a page, and whether its elements are closed in their order."""
+    """The words of a page, and whether its elements are closed in order."""
 
     def __init__(self):
         super().__init__()
@@ -185,7 +185,7 @@ def test_a_notebook_shows_a_summary_as_the_command_prints_it(runs, small, shell)
     printed = " ".join(shell("summary", str(small)).out.split())
     shown = words_of(results._repr_html_())
     assert shown == words_of(results.summary()._repr_html_())
-    # Of lists a page has no dashes, and headings of tables stand on one line.
+    # A page has no dashes in lists, and headings of tables are on one line.
     for word in printed.replace("- ", "").split():
         assert word in shown, word
     assert "Interference between jobs" in shown

@@ -30,7 +30,7 @@ STORAGE = {
 
 
 def block(text):
-    """The example of the page that holds this text."""
+    """The example of the page that contains this text."""
     (found,) = [block for block in BLOCKS if text in block]
     return found
 
@@ -67,7 +67,7 @@ def test_the_python_examples_of_the_page_run(tmp_path, monkeypatch):
     (job,) = results.rows("jobs")
     # Per round a message and an all-reduce of 16 ranks: 4 steps.
     assert (results.outcome, job["ranks"], job["messages"]) == ("completed", 16, 16 * 20 * 5)
-    # In place of the file of a user.
+    # Instead of the user's file.
     (tmp_path / "ping.py").write_text(block("def ping(") + "\nassert results.outcome == 'completed'\n")
     exec(compile((tmp_path / "ping.py").read_text(), str(tmp_path / "ping.py"), "exec"), {"__name__": "ping"})
     monkeypatch.syspath_prepend(tmp_path)
@@ -177,7 +177,7 @@ def test_an_exception_ends_the_run_with_rank_operation_and_traceback():
 
 
 def fails_last(rank, ranks):
-    # Others have ended long before, so that their place in their programs is none in this one.
+    # Other ranks have ended long before, so that their positions are invalid in this program.
     yield ops.compute(1e-6)
     if rank == ranks - 1:
         yield from [ops.compute(1e-6)] * 50
@@ -198,7 +198,7 @@ def test_a_rank_of_any_part_says_why_its_program_failed(scheduler):
     assert parts.run["digest"] == whole.run["digest"]
 
 
-def test_what_is_no_operation_is_told_what_it_is(tmp_path):
+def test_an_error_names_the_type_of_a_value_that_is_no_operation(tmp_path):
     results = odonata.run({**TORUS, "jobs": [{"python": wrong, "ranks": 2}]}, must_succeed=False)
     assert results.outcome == "program-error"
     told = "operation 1: it yielded 5 (of type int); expected an operation of odonata.operations"
@@ -267,7 +267,7 @@ def test_a_job_that_cannot_be_started_is_an_error_at_its_key(job, message):
     assert message in str(caught.value)
 
 
-def test_convert_refuses_what_is_there_and_what_is_no_program(shell, tmp_path):
+def test_convert_refuses_an_existing_target_and_an_invalid_program(shell, tmp_path):
     shell.write("[machine.torus]\ndims = [4]\n[[jobs]]\nranks = 4\nworkload.stencil = { iterations = 1 }\n")
     target = str(tmp_path / "x.program")
     assert shell("trace", "convert", "scenario.toml", target).code == 0
@@ -347,8 +347,8 @@ def test_a_trace_and_its_conversion_have_the_same_totals(shell, tmp_path, folder
     assert shell("trace", "convert", str(folder), target).code == 0
     trace, program = (json.loads(shell("trace", "info", str(one), "--json").out) for one in (folder, target))
     keys = list(same)
-    # These use numbers of datatypes again: a trace's statistics count by the sizes that its files state,
-    # a replay by the calls that made the types. And one cancels receives, which are not replayed.
+    # These reuse numbers of datatypes: a trace's statistics use the sizes in its files, a replay those of the
+    # calls that made the types. One also cancels receives, which are not replayed.
     if folder.name not in ("hpcc-4", "scalapack-lu-8"):
         keys += ["total_send_bytes", "total_recvs_posted"]
     assert {key: trace[key] for key in keys} == {key: program[key] for key in keys}, folder

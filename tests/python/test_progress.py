@@ -37,7 +37,7 @@ def test_a_log_says_how_far_the_baselines_are():
 
 
 def test_after_the_run_itself_its_baselines_are_still_to_come():
-    """One after the other, as with -j 1: a run that has ended is half of the work, not all of it."""
+    """One after the other, as with -j 1: a completed run is half of the work."""
     stream = io.StringIO()
     with ProgressLine(stream) as progress:
         progress(Progress(10.0, 1e-3, 10, 0, 10, 0, 1.0, baselines={"milc": 0.0, "noise": 0.0}))

@@ -1,4 +1,4 @@
-"""Hand-written pages are plain English, and what is not is found."""
+"""The check of plain English passes for all pages and sources, and finds faults."""
 
 import doctest
 
@@ -8,7 +8,7 @@ from conftest import ROOT
 
 
 def test_the_examples_of_the_check_are_right():
-    """Each rule finds a fault of its kind."""
+    """Each rule finds its fault."""
     found = doctest.testmod(prose)
     assert found.attempted >= 7
     assert found.failed == 0
@@ -21,13 +21,13 @@ def test_a_page_is_plain(name):
     assert prose.size_fault(name, text) is None
 
 
-def test_comments_of_rust_sources_are_plain():
+def test_comments_and_docstrings_of_sources_are_plain():
     names = prose.sources()
-    assert len(names) > 300
+    assert len(names) > 1_000
     faults = [
         f"{name}:{line}: {fault}"
         for name in names
-        for line, fault in prose.comment_faults((ROOT / name).read_text(encoding="utf-8"))
+        for line, fault in prose.source_faults(name, (ROOT / name).read_text(encoding="utf-8"))
     ]
     assert faults == []
 
@@ -52,6 +52,32 @@ def test_pages_left_out_are_there():
 )
 def test_a_fault_is_told_with_its_line(text, fault):
     assert list(prose.faults(text)) == [fault]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "fault"),
+    [
+        ("a.rs", "let a = 1; // one\n// For nobody.\n", (2, 'name the thing, not "nobody"')),
+        ("a.py", "a = 1  # for nobody\n", (1, 'name the thing, not "nobody"')),
+        (
+            "a.py",
+            'def f(a):\n    """Waits.\n\n    Args:\n        a: Who waits.\n    """\n',
+            (5, 'name the thing, not "Who"'),
+        ),
+        (
+            "a.py",
+            '"""' + "word " * 40 + '"""\n',
+            (1, 'a sentence of 40 words, more than 35: "word word word word word word ..."'),
+        ),
+    ],
+)
+def test_a_fault_of_a_comment_is_told_with_its_line(name, text, fault):
+    assert list(prose.source_faults(name, text)) == [fault]
+
+
+def test_examples_and_directives_of_python_are_no_fault():
+    text = '"""One.\n\n>>> who(\n...     "nobody")\n"""\na = 1  # type: ignore[nobody]\n'
+    assert list(prose.source_faults("a.py", text)) == []
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The functions of the package: everything that the command does, in the words of Python."""
+"""The functions of the package: every command, with Python's names."""
 
 import inspect
 import json
@@ -27,7 +27,7 @@ def results():
 
 
 def test_numbers_of_numpy_are_numbers():
-    """Ranks, seeds and swept values often come out of arrays."""
+    """Ranks, seeds and swept values often come from arrays."""
     scenario = {
         "machine": {"torus": {"dims": [4, 4], "nodes_per_router": np.int64(1)}},
         "jobs": [{"name": "a", "ranks": np.int64(8), "workload": {"stencil": {"iterations": 2}}}],
@@ -68,7 +68,7 @@ def test_every_function_says_what_it_takes_and_gives():
 
 
 def test_there_is_a_function_for_every_command():
-    """Under the command's name; some are methods of what has their input."""
+    """Under the command's name; some are methods of their input."""
     names = {command.name or command.callback.__name__ for command in app.registered_commands}
     for group in app.registered_groups:
         inner = group.typer_instance
@@ -99,7 +99,7 @@ def test_checks_and_descriptions_take_presets():
     assert (raised.value.key, raised.value.hint) == ("scenario", "did you mean theta?")
 
 
-def test_whoever_runs_a_preset_is_told_what_it_is():
+def test_running_a_preset_explains_presets():
     with pytest.raises(odonata.InputError, match="theta is a preset") as raised:
         odonata.run("theta")
     said = str(raised.value)
@@ -181,7 +181,7 @@ def test_mistakes_are_told_in_the_words_of_python(call, key, said, tmp_path, mon
     text = str(raised.value)
     assert raised.value.key == key
     assert said in text
-    # No option of the command, and no name of an argument of it.
+    # No option of the command, and no name of its arguments.
     assert " --" not in text.replace("  --> ", "")
     assert list(tmp_path.iterdir()) == []
 
@@ -216,7 +216,7 @@ def test_the_core_names_options_that_python_has_not():
 
 
 def test_other_commands_answer_as_declared(tmp_path):
-    """Nothing is there that is not declared."""
+    """Answers have only declared keys."""
 
     def whole(content, kind):
         schema = json_types.schema_of(kind)
@@ -225,7 +225,7 @@ def test_other_commands_answer_as_declared(tmp_path):
         def walk(part, way):
             if isinstance(part, dict):
                 for key, value in part.items():
-                    # What is not declared further holds anything.
+                    # A value without further declaration may hold anything.
                     above = json_types.part(schema, way)
                     if above is not None and ("properties" in above or "additionalProperties" in above):
                         free = above.get("additionalProperties") is True

@@ -31,7 +31,7 @@ eager_threshold = "none"
 recv_overhead = "0 ns"
 """
 
-#: A packet at a time to each side, ten times.
+#: One packet at a time in each direction, ten times.
 PING_PONG = """
 [[jobs]]
 name = "pair"
@@ -103,7 +103,7 @@ def test_a_packet_holds_its_credits_for_the_closed_form():
     ],
 )
 def test_queues_add_up_to_the_waits_and_stalls_of_the_run(router: str, arbitration: str | None):
-    """Waiting packets add up to what they waited (table blame), stalls to those of the table links."""
+    """Waiting packets add up to their waits (table blame), stalls to those of the table links."""
     settings = {"run.blame": True} | ({"network.arbitration": arbitration} if arbitration else {})
     results = run(INCAST, ["r0>r1", "*>n4", "n1>r0"], router, **settings)
     rows = queues(results)

@@ -1,4 +1,6 @@
-"""The table of real machines in docs/validation.md: ours are measured, and what it says follows from them."""
+"""The table of real machines in docs/validation.md: Odonata's numbers are measured, and the text follows from
+them.
+"""
 
 import dataclasses
 import sys
@@ -17,7 +19,7 @@ def test_a_ping_pong_through_one_switch_is_the_closed_form():
     """send_delay + message_delay + 2 (8 B / b + d) + router_delay + recv_overhead, at 200 Gbit/s."""
     times = {time.bytes: time.seconds for time in pingpong.run("Slingshot", "same switch", (0, 1))}
     assert times[8] == pytest.approx(300e-9 + 10e-9 + 2 * (8 / 25e9 + 10e-9) + 300e-9 + 200e-9, rel=1e-4)
-    # Of a long message the interface's 100 Gbit/s decide.
+    # The interface's 100 Gbit/s limit a long message.
     assert times[4194304] == pytest.approx(4194304 / 12.5e9, rel=0.01)
 
 
@@ -46,7 +48,7 @@ def test_twice_the_time_is_seen_as_such():
 
 
 def test_the_page_is_what_its_data_say():
-    """If not: `make study-real-machines WHAT=page`."""
+    """Otherwise: `make study-real-machines WHAT=page`."""
     section = table.text()
     assert table.SECTION.read_text(encoding="utf-8") == section
     assert section.strip() in (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Reference pages and Parquet schemas say what the core says."""
+"""Reference pages and Parquet schemas agree with the core."""
 
 import importlib.util
 import json
@@ -83,7 +83,7 @@ def test_keys_that_many_tables_have_stand_once():
 
 def test_every_key_of_a_scenario_is_described():
     def missing(schema, path, is_variant=False):
-        # A variant of an enumeration is a table of one key, which the variant describes.
+        # A variant of an enumeration is a table of one key, described by the variant.
         properties = {} if is_variant and schema.get("description") else schema.get("properties", {})
         for key, value in properties.items():
             if not ({"description", "$ref", "const"} & set(value)):
@@ -139,7 +139,7 @@ def test_run_json_has_the_declared_keys_in_their_order(small):
 
 
 def test_everything_declared_of_an_answer_is_described():
-    """But for what only holds others, whose meanings say what it is."""
+    """Except for keys that only hold others, whose meanings suffice."""
     for name, schema in json_reference.schemas().items():
         told = json_reference.meanings(schema)
         parts, place = (schema, "") if "properties" in schema else (schema["items"], "[].")

@@ -1,4 +1,4 @@
-"""Where tests look for traces of real programs: unset, empty, not there, and folders that lack something."""
+"""The folder of traces of real programs: unset, empty, missing, and incomplete."""
 
 import os
 import sys
@@ -44,7 +44,7 @@ def test_a_kind_that_is_missing_is_none_and_one_without_a_truth_is_an_error(tmp_
 
 
 def collected(*options, **environment):
-    """What pytest says of the tests that need reference traces."""
+    """pytest's messages about the tests that need reference traces."""
     without = {key: value for key, value in os.environ.items() if key != reference.VARIABLE}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "reference", *options]
     return launcher.run([*command, "tests/python/test_goal.py"], cwd=ROOT, env=without | environment)
@@ -63,7 +63,7 @@ def test_tests_of_reference_traces_are_skipped_with_a_reason_or_refuse_to_begin(
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert f"ERROR: ODONATA_REFERENCE names {tmp_path}/no: there is no such folder" in done.stderr
     assert "Traceback" not in done.stderr
-    # Where some are named, a kind that is missing counts as skipped.
+    # If the folder is named, a missing kind counts as skipped.
     (tmp_path / "traces").mkdir()
     done = collected("--only=reference", ODONATA_REFERENCE=str(tmp_path), ODONATA_NO_SKIPS="1")
     assert done.returncode == 1

@@ -1,4 +1,4 @@
-"""What stands in a report is what stands in the tables; it is written whole or not at all."""
+"""A report shows the values of the tables; it is written whole or not at all."""
 
 import hashlib
 import html
@@ -23,7 +23,7 @@ from odonata.report import jobs, latency, limits, network, page, several, single
 from odonata.report.contents import Contents
 from odonata.sweeps import report as sweep
 
-#: With blame and time series, and a job whose name would be trouble if it were taken for HTML or a template.
+#: With blame and time series, and a job whose name would be dangerous as HTML or as a template.
 TROUBLE = "<script>alert(1)</script>{{7*7}}"
 SCENARIO = SMALL.replace("[[jobs]]", '[run]\nblame = true\nseries_interval = "50 us"\n\n[[jobs]]', 1).replace(
     '"saver"', json.dumps(TROUBLE)
@@ -31,7 +31,7 @@ SCENARIO = SMALL.replace("[[jobs]]", '[run]\nblame = true\nseries_interval = "50
 
 
 class Page(HTMLParser):
-    """The tables and data of a page, and all that it refers to."""
+    """The tables and data of a page, and its references."""
 
     def __init__(self, text):
         super().__init__()
@@ -163,7 +163,7 @@ def test_waits_over_time_add_up_to_the_waits(report, results):
 
 
 def test_lost_time_is_that_of_the_table(report, shell, tmp_path):
-    """A row for each job, culprit and kind; a run that did not look for it has no such section."""
+    """A row for each job, culprit and kind; a run without lost time has no such section."""
     assert "lost-time-parts" not in report.tables
     results = odonata.run(
         shell.folder / "scenario.toml", tmp_path / "lost", overrides={"run.lost_time": True}
@@ -204,7 +204,7 @@ workload = { nccl = { bytes = "1 MB", gpus_per_host = 1, compute = "300 us" } }
     text = results.report()
     assert said in html.unescape(text)
     assert Page(text).data["jobs-time"]["layout"]["xaxis"]["range"] == [0, pytest.approx(most)]
-    # Elsewhere the axis ends at all of the time, and nothing is said.
+    # Otherwise the axis ends at the total, without a note.
     assert report.data["jobs-time"]["layout"]["xaxis"]["range"] == [0, 1]
     assert said not in html.unescape(report.text)
 
@@ -295,7 +295,7 @@ def test_servers_stand_with_the_busiest_first(report, results):
 
 
 def test_what_is_between_iterations_is_said_to_count_for_the_second(report, server, tmp_path):
-    """A checkpoint between two all-reduces is no iteration, and nobody has held up the one after it."""
+    """A checkpoint between two all-reduces is no iteration, and has not delayed the next one."""
     shell = Shell(tmp_path, server)
     phases = (
         '[{ allreduce = { bytes = "8 B", iterations = 2 } }, '
@@ -310,7 +310,7 @@ def test_what_is_between_iterations_is_said_to_count_for_the_second(report, serv
     times = chart.traces[0]["y"]
     assert times[2] > 20 * max(times[0], times[1], times[3])
     assert "counts for the second. The same applies between the phases of solver." in chart.caption
-    # The axis has the iterations, and half a one on both sides.
+    # The axis has the iterations, and half of one on both sides.
     assert chart.layout["xaxis"]["range"] == [-0.5, 3.5]
     assert "between the phases" not in report.text
 
@@ -388,7 +388,7 @@ def test_the_command_gives_the_same_results_again(report, results, tmp_path, ser
 
 
 def test_text_of_users_is_text(report):
-    """A job may be called as it likes: nothing of it becomes an element, or is filled in."""
+    """A job may have any name: no part of it becomes an element, or a template."""
     scripts = [attributes for tag, attributes in report.elements if tag == "script"]
     assert len(scripts) == 4
     assert "<script>alert" not in report.text

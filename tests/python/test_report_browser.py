@@ -1,4 +1,4 @@
-"""Reports in a browser: they open without an error and without a network, and do what is clicked."""
+"""Reports in a browser: they open without an error and offline, and react to clicks."""
 
 import shutil
 import time
@@ -9,7 +9,7 @@ import pytest
 from conftest import SMALL, Shell
 from test_report import SCENARIO, TROUBLE, sweep_table
 
-#: Where Debian and others have it; tests/browser/setup.sh installs it.
+#: Names of the browser; tests/browser/setup.sh installs it.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 
@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine (tests/browser/setup.sh)"),
 ]
 
-#: Seconds within which the page of a large machine is open; and all of its charts are there at the latest.
+#: Seconds until the page of a large machine is open; and until all of its charts are drawn.
 OPEN_S = 2.0
 PATIENCE_S = 120
 
@@ -77,7 +77,7 @@ def shell(tmp_path_factory, server):
 
 @pytest.fixture
 def opened(chromium, shell):
-    """Opens a page; what it says on the console, and what it asks the network for, fails the test."""
+    """Opens a page; messages on the console and network requests fail the test."""
     said, asked, contexts = [], [], []
 
     def opened(name="report.html", **options):
@@ -140,7 +140,7 @@ def test_choices_change_the_charts(opened):
     assert axis == "log"
 
 
-def test_the_vertical_axis_is_named_as_what_is_shown(opened):
+def test_the_vertical_axis_is_named_after_the_shown_measure(opened):
     tab = opened()
     title = "document.getElementById('latency-distribution').layout.yaxis.title.text"
     for view, words in (
@@ -153,7 +153,7 @@ def test_the_vertical_axis_is_named_as_what_is_shown(opened):
 
 
 def test_an_axis_of_shares_has_its_last_label(opened):
-    """A label that does not fit on the page is left out by plotly.js, though it is in the document."""
+    """plotly.js leaves out a label that does not fit, though it is in the document."""
     tab = opened()
     for chart in ("jobs-time", "links-load"):
         tab.locator(f"#{chart}").scroll_into_view_if_needed()
@@ -186,7 +186,7 @@ def test_the_map_is_filtered_by_class_measure_and_job(opened):
         "document.getElementById('machine-map').data.find((trace) => trace.marker?.cmin === 0).marker.color"
     )
     data = tab.evaluate("JSON.parse(document.getElementById('report-data').textContent)['machine-map'].data")
-    # Somebody who waited for somebody else.
+    # A job that waited for another.
     victim, culprit = max(data["waits"], key=lambda row: (row[2] != row[3]) * row[4])[2:4]
     shown = []
     for choices in (
@@ -238,7 +238,7 @@ def test_a_time_that_is_chosen_in_one_chart_is_shown_in_all(opened):
         found = f"document.getElementById('{chart}').layout.xaxis.range.map(Number)"
         await_truth(tab, f"{found}[1] < 3.001e-4")
         assert tab.evaluate(found) == pytest.approx([1e-4, 3e-4])
-    # Another choice in another chart leaves the time as it is.
+    # A choice in another chart leaves the time unchanged.
     tab.select_option("select[data-of=waits-time][name=where]", "servers")
     found = tab.evaluate("document.getElementById('waits-time').layout.xaxis.range.map(Number)")
     assert found == pytest.approx([1e-4, 3e-4])
@@ -319,13 +319,13 @@ def test_on_paper_it_is_light_and_whole(opened, tmp_path):
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not tab.locator("nav").is_visible()
     assert tab.evaluate("getComputedStyle(document.querySelector('.scroll')).maxHeight") == "none"
-    # A4 less margins of 15 mm at 96 dots an inch: no chart is cut off, though nobody resizes them for paper.
+    # A4 less margins of 15 mm at 96 dots an inch: no chart is cut off, though nothing resizes them for paper.
     room = (210 - 2 * 15) / 25.4 * 96
     widths = "[...document.querySelectorAll('.plot')].map((one) => one._fullLayout.width)"
     on_paper = tab.evaluate(widths)
     assert on_paper
     assert max(on_paper) <= room
-    # Nor is a table: one that is wider goes on below, its rows named again.
+    # Nor is a table: a wide one continues below, its rows named again.
     tables = "[...document.querySelectorAll('.scroll')].filter((one) => one.offsetWidth)"
     assert tab.evaluate(f"{tables}.map((one) => one.scrollWidth - one.clientWidth)") == [0] * tab.evaluate(
         f"{tables}.length"
@@ -372,14 +372,14 @@ def test_axes_of_a_sweep_are_chosen_in_the_page(opened, shell):
     assert points()[0][1] == ["random", "contiguous"]
     # Means over jobs are no replications, and have no interval.
     assert points()[0][3] == [None, None]
-    # Points of one place stand side by side; a time is not drawn as if it could be negative.
+    # Points of one place are side by side; no error bar suggests a negative time.
     layout = "document.getElementById('sweep-chart')._fullLayout"
     assert tab.evaluate(f"{layout}.scattermode") == "group"
     assert tab.evaluate(f"{layout}.yaxis.range[0]") >= 0
 
 
 def test_a_sweep_with_ten_values_and_many_columns(opened, shell):
-    """Ten colors, values with units; on paper the columns that do not fit go on below."""
+    """Ten colors, values with units; on paper the columns that do not fit continue below."""
     sizes = [1024 * number for number in range(1, 11)]
     axis = pa.field("network.packet", pa.float64(), metadata={"role": "axis", "unit": "bytes"})
     metrics = [
@@ -442,7 +442,7 @@ def test_a_machine_of_9600_nodes_opens_at_once(chromium, tmp_path, server):
     assert file.stat().st_size < 15e6
     tab = chromium.new_page()
     session = tab.context.new_cdp_session(tab)
-    # The time that the page takes of a processor, for tests share theirs with others.
+    # CPU time of the page, because tests share the processor.
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
     tab.goto(file.as_uri(), wait_until="load")
     metrics = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}

@@ -1,4 +1,4 @@
-"""A result folder appears whole or not at all, and nothing is replaced by mistake."""
+"""A result folder appears whole or not at all, and no file is replaced by accident."""
 
 import os
 
@@ -68,7 +68,7 @@ def test_what_is_not_a_result_is_never_replaced(tmp_path):
     assert (tmp_path / "thesis" / "chapter-1.tex").exists()
 
 
-def test_a_name_taken_meanwhile_costs_nobody_their_results(tmp_path):
+def test_results_created_meanwhile_are_not_overwritten(tmp_path):
     with ResultFolder(tmp_path / "out") as folder:
         (folder.path / "run.json").write_text("ours")
         theirs = write_result(tmp_path / "out", "theirs")
@@ -78,7 +78,7 @@ def test_a_name_taken_meanwhile_costs_nobody_their_results(tmp_path):
     assert (ours / "run.json").read_text() == "ours"
 
 
-def test_a_new_result_can_be_read_by_whom_the_umask_allows(tmp_path):
+def test_a_new_result_has_the_permissions_of_the_umask(tmp_path):
     target = write_result(tmp_path / "out", "{}")
     mask = os.umask(0)
     os.umask(mask)

@@ -1,4 +1,4 @@
-"""A run that was killed goes on from its snapshot, to the results that it would have had."""
+"""A killed run resumes from its snapshot, with the results of an uninterrupted one."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def start(shell, *arguments, **options):
 
 
 def killed(shell, text=LONG, *arguments):
-    """A run of `text` that was killed when it had been saved once."""
+    """A run of `text` that was killed after its first snapshot."""
     shell.write(text)
     with start(shell, *arguments) as process:
         await_snapshot(shell, process)
@@ -67,7 +67,7 @@ def test_a_resumed_run_has_the_results_of_one_without_a_break(shell, whole):
     assert resumed.tables == whole.tables
     for name in whole.tables:
         assert resumed.table(name).equals(whole.table(name)), name
-    # Not the events: schedulers on several threads differ in how many idle wake-ups they handle.
+    # Not the events: schedulers on several threads differ in the number of idle wake-ups.
     same = ("outcome", "detail", "simulated_s", "packets", "packet_hops", "messages")
     assert {key: resumed.run[key] for key in same} == {key: whole.run[key] for key in same}
 
@@ -110,7 +110,7 @@ def test_another_scenario_seed_or_setting_is_refused_by_name(shell):
         assert changed in refused.err
         assert "--force" in refused.err
     assert shell.files() == before
-    # How often it is saved is nobody else's business.
+    # The interval of snapshots is free.
     done = shell(
         "run", "scenario.toml", "-o", "out", "-q", "--resume", "--set", "run.checkpoint_interval=1 h"
     )
@@ -144,7 +144,7 @@ def test_a_mistake_in_the_scenario_costs_no_snapshot(shell):
     assert shell.files() == before
 
 
-def test_a_run_that_somebody_is_at_is_left_alone(shell):
+def test_a_run_of_a_live_process_is_left_alone(shell):
     shell.write(LONGER)
     with start(shell) as process:
         await_snapshot(shell, process)
@@ -283,7 +283,7 @@ def test_a_failure_before_the_first_snapshot_leaves_nothing(tmp_path):
 
 
 class Disk:
-    """A simulation that is all disk."""
+    """A simulation of the disk only."""
 
     is_full = False
 
@@ -293,7 +293,7 @@ class Disk:
         path.write_text("state")
 
 
-#: Where it stands.
+#: Its progress.
 NOW = runner.Progress(1.0, 2e-3, 0, 0, 0, 0, fraction=0.5)
 
 
@@ -309,7 +309,7 @@ def test_a_snapshot_stays_until_the_next_one_is_whole(tmp_path):
         warnings.simplefilter("always")
         assert not checkpoints.save(simulation, now)
     assert "No space left on device" in str(told[0].message)
-    # Killed in the midst of the next one.
+    # Killed while writing the next one.
     (tmp_path / "run" / "3.0.partial").mkdir()
     saved = checkpoints.latest()
     assert (saved.folder, saved.simulated_s, saved.fraction) == (
@@ -317,13 +317,13 @@ def test_a_snapshot_stays_until_the_next_one_is_whole(tmp_path):
         2e-3,
         0.5,
     )
-    # Killed when the next was whole and the old one was still there.
+    # Killed when the next was complete and the old one still existed.
     shutil.copytree(tmp_path / "run" / "2", tmp_path / "run" / "10")
     assert checkpoints.latest().folder.name == "10"
 
 
 class Threads(Processes):
-    """One of several threads that are as processes to each other."""
+    """One of several threads that act as processes."""
 
     def __init__(self, rank, table, barrier):
         super().__init__(rank, barrier.parties)
@@ -348,7 +348,7 @@ def test_a_snapshot_of_several_processes_is_that_of_all(tmp_path, full):
         checkpoints = Checkpoints(folder, 1.0, warn=told.append, group=Threads(rank, table, barrier))
         disk = Disk()
         done = [checkpoints.save(disk, NOW), checkpoints.save(disk, NOW)]
-        # Killed in the midst of the next one.
+        # Killed while writing the next one.
         if rank == full:
             (folder / "3.7.partial").mkdir()
         disk.is_full = rank == full
@@ -380,7 +380,7 @@ def test_a_lock_is_held_by_one_and_let_go_with_its_file(tmp_path):
     os.close(first)
     second = hold(path)
     assert second is not None
-    # Whoever waits for a lock that is removed with its folder gets one that others see.
+    # A process that waits for a lock whose folder is removed would hold a lock that others cannot see.
     shutil.rmtree(path.parent)
     third = hold(path)
     assert hold(path) is None
@@ -396,7 +396,7 @@ def test_a_run_that_has_become_another_is_prepared_without_touching_anything(tmp
     place_of(tmp_path / "out").mkdir()
     with pytest.raises(InputError, match="unfinished"):
         prepare(task, tmp_path / "out")
-    # Without an interval, too, the one who is told to begin anew clears up.
+    # Without an interval, too, a new run with the option to replace clears up.
     folder, _ = prepare(task, tmp_path / "out", replace=True)
     with folder:
         (folder.path / "run.json").write_text("{}")
@@ -406,7 +406,7 @@ def test_a_run_that_has_become_another_is_prepared_without_touching_anything(tmp
 
 @pytest.mark.slow
 def test_a_run_that_is_killed_at_random_moments_loses_nothing(shell, whole, request):
-    """With `--kills N`, N times; a run that ends in between is begun anew, the last one is left alone."""
+    """With `--kills N`, N times; a run that completes is started again, and the last one is not killed."""
     shell.write(LONG)
     seed = random.randrange(2**32)
     print(f"seed {seed}")
@@ -425,7 +425,7 @@ def test_a_run_that_is_killed_at_random_moments_loses_nothing(shell, whole, requ
             kills += 1
             if not out.exists():
                 continue
-        # It is there: killed or not, it must be whole.
+        # The folder exists: killed or not, it must be complete.
         assert process.returncode in (0, -signal.SIGKILL), err
         results = odonata.load(out)
         assert results.run["digest"] == whole.run["digest"]

@@ -31,7 +31,7 @@ CONTRACT = {
 }
 TABLES = ["io", "jobs", "links", "messages", "packets", "ranks", "routers", "series", "servers"]
 
-#: A checkpoint that does not fit on the devices, which nothing empties.
+#: A checkpoint that does not fit on the devices, which nothing drains.
 FULL = SMALL.replace('capacity = "1 GB"', 'capacity = "5 MB"')
 
 
@@ -62,14 +62,14 @@ def test_times_of_a_rank_add_up(small):
 
 def test_what_the_jobs_move_is_what_the_scenario_says(small):
     jobs = {job["job"]: job for job in pq.read_table(small / "jobs.parquet").to_pylist()}
-    # 16 ranks with 4 neighbours of 16 KiB and an all-reduce of 8 B (4 rounds of doubling), 5 times.
+    # 16 ranks with 4 neighbors of 16 KiB and an all-reduce of 8 B (4 rounds of doubling), 5 times.
     assert jobs["halo"]["bytes_sent"] == 16 * 5 * (4 * 16384 + 4 * 8)
     assert jobs["training"]["bytes_read"] == 8 * 2 * 2**20
     assert jobs["saver"]["bytes_written"] == 2 * 16_000_000
     assert [job["ranks_finished"] for job in jobs.values()] == [16, 8, 4]
 
 
-def test_the_summary_says_who_took_how_long_and_where_it_was_crowded(shell):
+def test_the_summary_has_times_of_jobs_and_busy_links_and_servers(shell):
     shell.write(SMALL)
     done = shell("run", "scenario.toml")
     assert done.code == 0
@@ -157,7 +157,7 @@ def test_half_a_result_does_not_look_whole(shell):
     assert second == 'job "uniform" has sent 1 of 4000 messages'
     assert shell("summary", "out").out == done.out
     assert read(shell.folder / "out")["outcome"] == "time-limit"
-    # Without a number of messages, going on until the limit is all that was asked for.
+    # Without a number of messages, running to the limit is all requested work.
     shell.write(RING + "workload = { uniform = { load = 0.01 } }\n")
     done = shell("run", "scenario.toml", "--json", "--set", "run.time_limit=5 us")
     assert (done.code, done.json["outcome"], done.json["detail"]) == (0, "completed", None)
@@ -170,7 +170,7 @@ def test_a_run_that_passes_the_end_of_simulated_time_is_a_named_failure_with_res
     run = read(shell.folder / "out")
     assert (run["outcome"], run["simulated_s"]) == ("time-overflow", pytest.approx(2**62 * 1e-12))
     assert f"time-overflow: {run['detail']}" in done.err
-    # What there is to say is said once.
+    # Each fact is stated once.
     assert "the end of simulated time" not in done.out
     assert re.search(r"waiting longest: stencil rank \d: Compute 4600000 s \(operation 13\)", run["detail"])
     assert "after the end of simulated time, 4611686" in shell("summary", "out").out

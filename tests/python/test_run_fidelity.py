@@ -1,4 +1,4 @@
-"""Results say how messages went, and show nothing that was not modelled."""
+"""Results name the fidelity of messages, and show nothing that was not modeled."""
 
 import re
 

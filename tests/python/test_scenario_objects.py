@@ -1,4 +1,4 @@
-"""Scenarios as objects: made from the schema, checked at once, and the same as files."""
+"""Scenarios as objects: generated from the schema, validated at once, and equal to files."""
 
 import json
 import re
@@ -37,7 +37,7 @@ def test_a_file_becomes_objects_and_the_same_file_again(path):
 
 
 def test_every_key_has_a_field_and_its_default():
-    """Tables that are made by themselves have what the core says that they have."""
+    """Default tables have the core's defaults."""
     schema = json.loads(_core.schema())
     known = {
         model_source._RENAMED.get(name, name): part
@@ -55,7 +55,7 @@ def test_every_key_has_a_field_and_its_default():
             assert field.is_required() == (key in definition.get("required", ())), (name, key)
             default = inner.get("default")
             if isinstance(default, dict) and field.default_factory is None:
-                # Tables that have required keys are the core's to fill in.
+                # The core fills in tables with required keys.
                 assert field.default is None, (name, key)
             elif isinstance(default, dict):
                 flat = field.default_factory().model_dump(by_alias=True)
@@ -68,13 +68,13 @@ def test_every_key_has_a_field_and_its_default():
 
 def _same(made, said):
     if isinstance(said, dict):
-        # A table within it that the core fills in.
+        # A nested table that the core fills in.
         return made is None or all(_same(made.get(key), value) for key, value in said.items())
     return made == said
 
 
 def test_all_that_a_key_means_stands_in_the_module():
-    """What editors show: the first words of every description, below its field."""
+    """Editors show the first words of every description, below its field."""
     text = " ".join((ROOT / "python/odonata/scenario/objects.py").read_text().split())
     schema = json.loads(_core.schema())
     for definition in [schema, *schema["$defs"].values()]:

@@ -1,4 +1,4 @@
-"""What `make setup` says where something is missing: one line that names it, before anything is built."""
+"""Messages of `make setup` about a missing requirement: one line that names it, before any build."""
 
 import os
 import shutil
@@ -9,13 +9,13 @@ import sys
 import pytest
 import reference
 
-#: Programs that the script needs beside those that a test plants.
+#: Programs that the script needs beside those that a test provides.
 TOOLS = ("awk", "bash", "cut", "df", "dirname", "grep", "head", "id", "sed", "sort", "tail")
 
 
 @pytest.fixture
 def checkout(tmp_path):
-    """A folder with the script, and a PATH of planted programs in which all is well."""
+    """A folder with the script, and a PATH of working stand-ins."""
     return Checkout(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Signals are heard while the code of a user runs, and endless programs end by themselves."""
+"""Signals are handled while user code runs, and endless programs end by themselves."""
 
 import json
 import re
@@ -13,10 +13,10 @@ from conftest import ODONATA
 from launcher import PATIENCE_S
 from waiting import await_that
 
-#: Marks of rank 1 before it does what is odd: more operations than are looked at before a run to estimate it.
+#: Marks of rank 1 before the tested code: more operations than an estimate examines.
 BEFORE = 110_000
 
-#: `odd` is what rank 1 does then.
+#: `odd` is the tested code of rank 1.
 PROGRAM = f"""\
 import time
 from pathlib import Path
@@ -81,12 +81,12 @@ def start(shell, *arguments, program=PROGRAM):
 
 
 def await_file(shell, process, name="there"):
-    """Waits until the code of the user says that it is there."""
+    """Waits until the user code reports its start."""
     await_that((shell.folder / name).exists, process)
 
 
 def stopped(process, number, times=1):
-    """Sends the signal; what the process says when it has ended."""
+    """Sends the signal; returns the output of the process at its end."""
     for _ in range(times):
         process.send_signal(number)
         time.sleep(0.6 if times > 1 else 0)
@@ -99,7 +99,7 @@ def stopped(process, number, times=1):
     [
         ("spin_on_exceptions", signal.SIGTERM),
         ("sleep", signal.SIGINT),
-        # Ended in another thread, and before the first operation, by the tests below.
+        # The tests below cover the end in another thread, and before the first operation.
         pytest.param("spin", signal.SIGINT, marks=pytest.mark.slow),
         pytest.param("spin", signal.SIGTERM, marks=pytest.mark.slow),
         pytest.param("spin_on_exceptions", signal.SIGINT, marks=pytest.mark.slow),
@@ -162,7 +162,7 @@ def test_a_file_that_runs_for_ever_when_it_is_loaded_is_ended(shell, command):
         await_file(shell, process)
         _, err = stopped(process, signal.SIGINT)
     assert process.returncode == 130, err
-    # A check has nothing to write.
+    # A check writes nothing.
     assert ("stopped" if command == ["check"] else "nothing was written") in err
     assert {"out", "x.program"}.isdisjoint(shell.files())
 
@@ -199,7 +199,7 @@ def test_a_program_that_goes_on_for_ever_at_one_instant_ends_with_its_name(shell
     ), run["detail"]
 
 
-#: Rank 1 waits for a file that somebody removes: no simulation depends on it.
+#: Rank 1 waits until the test removes a file: no simulation depends on it.
 HELD = """\
 from pathlib import Path
 from odonata.operations import compute, mark

@@ -1,4 +1,4 @@
-"""A test that is skipped without leave fails the gate."""
+"""A skipped test that is not allowed fails the check."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Where files are, who waits for whom there, and collective access, from scenarios and rank programs."""
+"""Placement of files, waits there, and collective access, from scenarios and rank programs."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def pieces(size):
 def test_a_collective_access_moves_what_aggregators_do_not_have_and_the_file_once(
     access, aggregators, buffer
 ):
-    """Domains of ceil(E / A) bytes; what of them is the aggregator's own is no message."""
+    """Domains of ceil(E / A) bytes; the aggregator's own part needs no message."""
     ranks, size = 12, 7_000
     whole = ranks * size
     domain = -(-whole // aggregators)

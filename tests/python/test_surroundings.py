@@ -1,4 +1,4 @@
-"""`odonata` works, with the same results, in surroundings that are against it."""
+"""`odonata` works, with the same results, under hostile conditions."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ def closed_input_and_no_interrupts():
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
-#: Environment, and what else is done before the command. None takes a variable away.
+#: Environment, and further steps before the command. None removes a variable.
 SURROUNDINGS = {
     "no home, ASCII, closed input, signals ignored": (
         {"HOME": None, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},

@@ -1,4 +1,4 @@
-"""`odonata sweep`: points, seeds, intervals, what is not run again, what is left of one that is stopped."""
+"""`odonata sweep`: points, seeds, intervals, reuse, and the remains of a stopped sweep."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ placement = "random"
 workload = { uniform = { bytes = "4 KiB", mean_interval = "1 us", messages = 20 } }
 """
 
-#: What differs between two times that the same is run.
+#: Columns that differ between two executions of the same run.
 TIMES = ["run_wall_s", "run_cpu_s", "attempts"]
 
 
@@ -88,7 +88,7 @@ def test_a_grid_with_seeds_is_a_row_per_point_seed_and_job(shell):
         for job in ("halo", "noise")
     ]
     assert set(found["outcome"].to_pylist()) == set(found["baseline"].to_pylist()) == {"completed"}
-    # Each is what `odonata run` says of it, digests included.
+    # Each equals the result of `odonata run`, digests included.
     shell("run", "scenario.toml", "--seed", "4", "--baselines", "-o", "run", "-q")
     results = odonata.load(shell.folder / "run")
     slowdowns = results.slowdown()
@@ -141,7 +141,7 @@ def test_a_second_sweep_runs_only_what_is_new(shell):
     )
     more = shell("sweep", "sweep.toml", "-o", "out", "--json").json["runs"]
     assert more == {"executed": 4, "reused": 14}
-    # Another folder may take them over, and what only says how it is run counts for nothing.
+    # Another folder can reuse them, and settings of execution do not count.
     settings = ("--set", "run.threads=1", "--set", "name=other")
     other = shell("sweep", "sweep.toml", "-o", "more", "--reuse", "out", "--json", *settings)
     assert other.json["runs"]["executed"] == 0
@@ -151,7 +151,7 @@ def test_a_second_sweep_runs_only_what_is_new(shell):
 
 @pytest.mark.slow
 def test_shared_baselines_are_those_that_each_point_would_have(shell):
-    """Also of traffic that ends with others, and of a job that starts after another."""
+    """Also for traffic that ends with other jobs, and for a job that starts after another."""
     scenario = TINY.replace("messages = 20", "").replace('name = "noise"', 'name = "noise"\nuntil = ["halo"]')
     scenario += '\n[[jobs]]\nname = "late"\nranks = 2\nstart_after = ["halo"]\nplacement = "random"\n'
     scenario += 'workload = { stencil = { message = "4 KiB", iterations = 2, compute = "1 us" } }\n'
@@ -270,11 +270,11 @@ def test_seeds_are_added_until_intervals_are_narrow(shell):
     assert done.code == 0, done.err
     found = odonata.Sweep.load(shell.folder / "out").intervals("elapsed_s").to_pylist()
     random, contiguous = (row for row in found if row["job"] == "halo")
-    # A stencil on neighbouring nodes, beside which nothing else crosses, takes the same time with all seeds.
+    # A stencil on neighboring nodes, without other traffic, takes the same time with all seeds.
     assert contiguous["seeds"] == 3
     assert 3 < random["seeds"] <= 40
     assert random["half_width"] <= 0.05 * random["mean"] or random["seeds"] == 40
-    # It would not have been with fewer.
+    # With fewer seeds it would not be narrow.
     rows = [
         row for row in points(shell.folder / "out").to_pylist() if row["job"] == "halo" and row["point"] == 0
     ]
@@ -297,7 +297,7 @@ def program(rank, ranks):
 
 @pytest.mark.parametrize(
     ("ending", "outcome", "attempts", "timeout"),
-    # The start of a worker counts as time of its run, and takes long on a busy machine.
+    # The start of a worker counts for its run, and takes long on a busy machine.
     [("crash", "crashed", 2, PATIENCE_S), pytest.param("hang", "timed-out", 1, 30, marks=pytest.mark.slow)],
 )
 def test_a_run_that_dies_is_a_row_and_the_others_go_on(shell, ending, outcome, attempts, timeout):
@@ -325,7 +325,7 @@ def test_a_run_that_dies_is_a_row_and_the_others_go_on(shell, ending, outcome, a
         (1, "noise", outcome),
     ]
     assert rows[2]["elapsed_s"] is None
-    # It is run once more by the next call, for it has no result; what is repaired then has.
+    # The next call runs it again, because it has no result, and succeeds after the repair.
     shell.write(FAILING.format(ending="none"), "bad.py")
     again = shell("sweep", "sweep.toml", "-o", "out", "--json")
     assert again.code == 0, again.err
@@ -335,7 +335,7 @@ def test_a_run_that_dies_is_a_row_and_the_others_go_on(shell, ending, outcome, a
 def test_a_simulation_that_fails_is_a_result(shell):
     sweep_file(shell, '[grid]\nrun.time_limit = ["1 ms", "1 us"]\n')
     done = shell("sweep", "sweep.toml", "-o", "out", "--json")
-    # A time limit is an end that the scenario asks for.
+    # The scenario asks for its time limit.
     assert (done.code, done.json["outcome"]) == (0, "completed")
     assert [row["outcome"] for row in points(shell.folder / "out").to_pylist()][::2] == [
         "completed",
@@ -437,7 +437,7 @@ def start(shell, *arguments):
 
 
 def wait_for(shell, runs, process):
-    """Waits until so many runs have ended."""
+    """Waits for this many ended runs."""
     place = shell.folder / "out/journal.jsonl"
     await_that(lambda: place.exists() and place.read_bytes().count(b"\n") >= runs, process, 2 * PATIENCE_S)
 
@@ -457,7 +457,7 @@ def test_200_points_are_run_once_each_whenever_the_sweep_is_killed(shell):
         running.communicate()
         seen = len(read(shell.folder / "out/journal.jsonl"))
         assert runs <= seen < 200
-    # A line that was not written to its end, as a full disk leaves it.
+    # An incomplete line, as after a full disk.
     with (shell.folder / "out/journal.jsonl").open("ab") as file:
         file.write(b'{"key":"half')
     done = shell("sweep", "sweep.toml", "-o", "out", "-j", "2", "--json")
@@ -490,7 +490,7 @@ def test_ctrl_c_keeps_what_has_ended_and_the_same_command_goes_on(shell):
 
 
 class Waiting:
-    """Where runs begin, and come no further."""
+    """An executor whose runs start, and never end."""
 
     threads = 1
 
@@ -520,7 +520,7 @@ def test_the_time_left_after_a_resume_is_that_of_the_runs_before(shell):
         for _ in range(2):
             places.submit(sweep._waiting.popleft())
         now = sweep.progress()
-    # 18 runs are wanted and 8 are there; the other ten take 60 s each, two at a time.
+    # 18 runs are needed and 8 exist; the other ten take 60 s each, two at a time.
     assert now.reused == 8
     assert now.left_s == pytest.approx(10 * 60.0 / 2, rel=0.01)
 
@@ -530,7 +530,7 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(shell):
     sweep_file(shell, "seeds = 40\n[grid]\njobs.halo.ranks = [2, 4]\n")
     running = start(shell, "--json")
     wait_for(shell, 5, running)
-    # It hands out nothing while its workers are looked for.
+    # It starts nothing while the test looks for its workers.
     os.kill(running.pid, signal.SIGSTOP)
     killed = 0
     for folder in Path("/proc").glob("[0-9]*"):
@@ -601,7 +601,9 @@ def test_the_page_and_the_picture(shell):
 
 @pytest.mark.slow
 def test_keys_that_change_together_are_one_axis_of_pictures_and_pages(shell):
-    """Else a page would hold the second of a `zip` at its first value, which leaves one point of all."""
+    """Otherwise a page would fix the second key of a `zip` at its first value, which leaves a single
+    point.
+    """
     import matplotlib.figure as figures
 
     placements = 'jobs.halo.placement = ["random", "contiguous"]\n'
@@ -633,7 +635,7 @@ def test_a_sweep_of_examples_is_short(shell):
     found = spec.load(file)
     assert found.seeds == 5
     done = shell("sweep", str(file), "--set", "jobs.stencil.ranks=100000", "-o", "out")
-    # Every point is resolved before any is run.
+    # Every point is resolved before any runs.
     assert done.code == 2
     assert "at point 0 of the sweep" in done.err
 

@@ -1,4 +1,4 @@
-"""What a sweep says of seeds that change nothing, and of points by name; the pictures that it replaces."""
+"""Messages of a sweep about seeds without effect and points by name; replaced pictures."""
 
 import json
 import re

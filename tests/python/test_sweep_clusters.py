@@ -1,4 +1,4 @@
-"""Sweeps on a real Dask cluster of this machine, and on a real Slurm of this machine."""
+"""Sweeps on a real Dask cluster and a real Slurm of this machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from waiting import await_that
 
 pytestmark = pytest.mark.slow
 
-#: Seconds for a sweep whose workers have to start, on a machine that does other things too.
+#: Seconds for a sweep whose workers must start, on a busy machine.
 PATIENCE_S = 300
 
 SWEEP = "seeds = 20\nbaselines = true\n[grid]\njobs.halo.ranks = [2, 4]\njobs.noise.ranks = [2, 4]\n"
@@ -63,7 +63,7 @@ def start(shell, *arguments, environment=None):
 
 
 def check_whole(shell, running):
-    """The sweep has run everything once, and to the same results as processes of this computer."""
+    """Checks that the sweep has run everything once, with the results of local processes."""
     out, err = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 0, err
     report = json.loads(out)
@@ -107,14 +107,14 @@ def test_a_run_that_dies_takes_no_dask_worker_along(shell, dask):
 
 
 def jobs_of(slurm):
-    """The numbers of the jobs that run."""
+    """The numbers of the running jobs."""
     return re.findall(r"^(\d+) test RUNNING", slurm("squeue", "-h", "-o", "%i %P %T"), re.M)
 
 
 @pytest.mark.slurm
 def test_slurm_runs_the_points_and_jobs_that_are_killed_cost_nothing_but_time(shell, tmp_path_factory):
     pytest.importorskip("dask_jobqueue")
-    # So many that both jobs are there long before the end.
+    # Enough that both jobs start long before the end.
     sweep_file(shell, SWEEP.replace("seeds = 20", "seeds = 40"))
     options = ("--slurm-workers", "2", "--slurm-memory", "500 MB", "--slurm-time", "00:10:00")
     with Slurm(tmp_path_factory.mktemp("slurm")) as slurm:
@@ -128,11 +128,11 @@ def test_slurm_runs_the_points_and_jobs_that_are_killed_cost_nothing_but_time(sh
         wait_for(shell, 20, running)
         await_that(lambda: len(jobs_of(slurm)) == 2, running)
         jobs = jobs_of(slurm)
-        # Both: others have to follow.
+        # Both: others must replace them.
         slurm("scancel", "--full", "--signal=KILL", *jobs)
         check_whole(shell, running)
         # Its jobs end with it.
         await_that(lambda: slurm("squeue", "-h") == "")
-    # What the two that were killed and those that followed have printed.
+    # The output of the two killed jobs and of their replacements.
     printed = {file.stem for file in (shell.folder / "out/slurm").iterdir()}
     assert len(printed) >= 3

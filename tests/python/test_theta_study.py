@@ -1,4 +1,4 @@
-"""The study of Theta: data that say otherwise turn a verdict; tests are closed forms where there is one."""
+"""The study of Theta: contrary data changes a verdict; tests are closed forms where they exist."""
 
 import dataclasses
 import sys
@@ -18,7 +18,7 @@ CLAIMS = {claim.key: claim for claim in claims.CLAIMS}
 
 
 def ideal():
-    """Tests that say what is published, and what the links give."""
+    """Tests with the published values, and the values of the links."""
     times = []
     latencies = {"same blade": 1.3, "same chassis": 1.41, "same group": 1.55, "other group": 2.2}
     rates = {"same blade": 17.18e9, "same chassis": 5.25e9, "same group": 5.25e9, "other group": 5e9}
@@ -42,7 +42,7 @@ def ideal():
             if point.test in ("one way", "both ways"):
                 sent = int(point.value * 1e9)
                 ranks = point.ranks_per_node
-                # Two published numbers of a blade with 8 ranks differ: Theta's own counts.
+                # For a blade with 8 ranks there are two published numbers: Theta's own counts.
                 if not any(same(one, variant, point) for one in times):
                     times.append(Time(variant, point.test, point.where, 2, ranks, point.bytes, 1.0, sent))
         for groups, rate in published.BISECTION.items():
@@ -58,7 +58,7 @@ def same(time, variant, point):
 
 
 def changed(times, seconds=1.0, sent=1.0, **wanted):
-    """The same tests; of those with these values time and bytes are multiplied."""
+    """The same tests; time and bytes of those with these values are multiplied."""
     return [
         dataclasses.replace(time, seconds=time.seconds * seconds, sent=int(time.sent * sent))
         if all(getattr(time, key) == value for key, value in wanted.items())
@@ -71,7 +71,7 @@ def verdict(key, times):
     return verdicts.judge([CLAIMS[key]], times)[0].verdict
 
 
-#: Claim -> what turns its verdict from "holds" into another.
+#: Claim -> change that turns its verdict from "holds" into another.
 PERTURBATIONS = {
     "worst-case": lambda times: changed(times, sent=1.2, test="one way", ranks_per_node=8),
     "worst-case-fitted": lambda times: changed(times, sent=1.2, test="one way", variant="fitted"),
@@ -113,7 +113,7 @@ def test_without_tests_nothing_is_judged(key):
 
 
 def test_what_the_fitted_machine_was_made_of_is_not_judged():
-    """Were the fitted numbers wrong by half, no verdict of that variant on them could tell: none looks."""
+    """Changing the fitted numbers by half changes no verdict of that variant on them."""
     made = [point for point in published.POINTS if point.made_of_it]
     assert {point.made_of_it for point in made} == {"mpi.send_delay", "nic.rate"}
     graded = [
@@ -151,7 +151,7 @@ def test_pairs_that_share_the_links_between_two_groups_take_what_they_need():
     assert bound <= time.seconds <= 1.2 * bound
 
 
-def test_a_stream_sends_what_it_is_counted_for():
+def test_a_stream_sends_the_counted_bytes():
     """8 ranks on each of two nodes, 64 messages of 64 KiB each; the node's link is 16 GiB/s."""
     one, both = (runs.rate("preset", "same blade", 8, both=both) for both in (False, True))
     assert one.sent == 8 * 64 * 65536
@@ -160,8 +160,8 @@ def test_a_stream_sends_what_it_is_counted_for():
     assert 0.9 * machine.NODE_RATE < both.rate / 2 < machine.NODE_RATE
 
 
-def test_across_the_middle_everyone_hears_from_whom_he_sends_to():
-    """4 groups of 384: all messages of rank r have their receives; both halves see the same turns."""
+def test_across_the_middle_every_rank_receives_from_its_receivers():
+    """4 groups of 384: all messages of rank r have their receives; both halves have the same turns."""
     ranks, sent, received = 4 * machine.GROUP, set(), set()
     for rank in (0, 383, 384, 800, 1535):
         for operation in runs.across(rank, ranks, rounds=1):
@@ -180,7 +180,7 @@ def test_across_the_middle_everyone_hears_from_whom_he_sends_to():
 
 
 def test_the_pages_are_what_their_data_say():
-    """If not: `make study-theta WHAT=page`."""
+    """Otherwise: `make study-theta WHAT=page`."""
     texts = page.texts()
     assert {path.name for path in texts} == {"README.md", "APPENDIX.md"}
     for path, text in texts.items():

@@ -1,4 +1,4 @@
-"""Timelines: what a run records one by one becomes a sound trace whose totals are those of the tables."""
+"""Timelines: recorded events become a valid trace whose totals equal those of the tables."""
 
 import io
 import json
@@ -42,7 +42,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, server: many_commands.Ser
 
 
 def trace_of(results: odonata.Results, **choice) -> tuple[dict, totals.Trace, bytes]:
-    """What `Results.timeline` answers, and the trace, read back."""
+    """The answer of `Results.timeline`, and the trace, read back."""
     file = results.path.parent / "trace.pftrace"
     answer = results.timeline(file, force=True, **choice)
     content = file.read_bytes()
@@ -50,7 +50,7 @@ def trace_of(results: odonata.Results, **choice) -> tuple[dict, totals.Trace, by
 
 
 def sums(trace: totals.Trace, *way: str) -> dict[str, int]:
-    """Picoseconds by category at a place."""
+    """Picoseconds by category on a track."""
     found: dict[str, int] = defaultdict(int)
     for (category, _), one in trace.of(*way).items():
         found[category] += one.duration_ps
@@ -64,7 +64,7 @@ def test_a_trace_is_of_perfettos_schema_and_has_no_field_that_it_does_not_know(r
     events = [packet for packet in whole.packet if packet.HasField("track_event")]
     assert len(events) == answer["events"]
     assert answer["bytes"] == len(content)
-    # What the parser did not know would be lost on the way.
+    # The parser drops unknown fields.
     assert sum(len(packet.SerializeToString()) for packet in whole.packet) < len(content)
     assert pb.Trace.FromString(content).SerializeToString() == content
     assert {packet.trusted_packet_sequence_id for packet in whole.packet} == {1}
@@ -86,7 +86,7 @@ def test_totals_of_ranks_and_servers_are_those_of_the_tables(recorded):
     answer, trace, _ = trace_of(results)
     assert totals.differences(results, trace) == ([], 28 * (3 * 2 + 4) + 7 * 4)
     assert (answer["ranks"], answer["ranks_recorded"], answer["left_out"]) == (28, 28, [])
-    # And once more without what the module knows of categories and places.
+    # And once more without the module's knowledge of categories and places.
     for row in results.rows("ranks"):
         found = sums(trace, f"job {row['job']}", f"rank {row['rank']}")
         for category, column in (("compute", "compute_s"), ("mpi", "mpi_s"), ("io", "io_s")):
@@ -200,7 +200,7 @@ def test_a_trace_has_no_more_events_than_are_allowed_and_says_what_it_lacks(reco
     assert answer["ranks"] <= 28
     assert set(trace.starts) == set(trace.ends)
     different, compared = totals.differences(results, trace)
-    # What is shown as a whole still adds up.
+    # Complete parts still add up.
     assert different == []
     assert compared > 0 or most < 1500
     if most == 4000:
@@ -225,7 +225,7 @@ def test_an_unfinished_run_has_its_calls_to_its_end(shell):
 
 
 def test_a_run_that_fails_has_a_timeline_too(shell):
-    """Rank 0 waits for ever for a message that is never sent."""
+    """Rank 0 waits forever for a message that is never sent."""
     (shell.folder / "late.py").write_text(
         "from odonata.operations import compute, recv\n"
         "def ranks(rank, size):\n"
@@ -274,7 +274,7 @@ def test_the_command_writes_checks_and_refuses_to_replace(shell, recorded):
     piped = shell("timeline", "out", "-o", "/dev/null", "--json")
     assert piped.code == 0
     assert piped.json["ranks"] == 28
-    # Results stay results.
+    # The results remain valid.
     assert shell("summary", "out").code == 0
     refused = shell("timeline", "out", "-o", "out/calls.parquet", "--force")
     assert refused.code == 2
@@ -282,7 +282,7 @@ def test_the_command_writes_checks_and_refuses_to_replace(shell, recorded):
 
 
 def test_a_trace_that_is_wrong_is_found(shell, recorded, capsys):
-    """Totals of one run are not those of another, and a damaged trace is none."""
+    """Totals of one run differ from those of another, and a damaged trace is invalid."""
     results = odonata.load(recorded)
     file = shell.folder / "one.pftrace"
     results.timeline(file)

@@ -1,4 +1,4 @@
-"""The study of IEEE TPDS 28(1): every claim is judged, and data that say otherwise turn its verdict."""
+"""The study of IEEE TPDS 28(1): every claim is judged, and contrary data changes its verdict."""
 
 import dataclasses
 import math
@@ -46,9 +46,9 @@ BYTES = claims_machines.PUBLISHED
 
 
 def a_run(program, machine, routing, **changes):
-    """A run as the paper has it: every claim holds on all of them together."""
+    """A run with the paper's values: every claim holds on all such runs together."""
     minimal = routing == "minimal"
-    # Of tori: the best first, as the paper has it of latency, hops and communication time.
+    # Tori from best to worst, by the paper's latency, hops and communication time.
     order = {
         "AMG": ("3D", "5D", "7D", "9D"),
         "Multigrid": ("7D", "5D", "9D", "3D"),
@@ -174,7 +174,7 @@ def costs(found, **changes):
     return dataclasses.replace(found, costs=changed)
 
 
-#: Claim -> what turns its verdict from "holds" into another.
+#: Claim -> change that turns its verdict from "holds" into another.
 PERTURBATIONS = {
     "booksim-minimal": lambda e: booksim(e, "dragonfly_min_uniform", mean_difference=0.05),
     "booksim-adaptive": lambda e: booksim(e, "dragonfly_ugal_uniform", largest_difference=-0.08),
@@ -350,13 +350,13 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_results(tmp_path, monkeypatc
     assert (whole.events, whole.bytes) == (at_once.events, at_once.bytes)
     assert whole.cpu_s > begun.cpu_s
     assert (whole.sittings, at_once.sittings) == (2, 1)
-    # What was written down counts on from the first sitting.
+    # The record continues from the first process.
     marks = track.read_track(tmp_path / "a" / "small.track.csv")
     assert [mark.cpu_s for mark in marks] == sorted(mark.cpu_s for mark in marks)
 
 
 def test_what_was_said_after_a_tenth_and_how_far_off_it_was():
-    """At 12% of the share 30 CPU-seconds were gone: 250 in all were to be expected, 200 it took."""
+    """At 12% of the share 30 CPU-seconds had passed: an estimate of 250 in all, against an actual 200."""
     marks = [Mark(10.0 * n, 15.0 * n, 0.0, 0.06 * n, 100 * n, 50 * n) for n in range(4)]
     assert track.said(marks) == pytest.approx((200 / 0.12, 250.0))
     assert track.said(marks[:2]) == (0.0, 0.0)
@@ -385,7 +385,7 @@ def test_what_is_started_under_mpi_is_what_one_process_runs(monkeypatch, tmp_pat
 
 
 def test_the_pages_are_what_their_data_say():
-    """If not: `make study-tpds2016 WHAT=page`."""
+    """Otherwise: `make study-tpds2016 WHAT=page`."""
     texts = page.texts()
     assert {path.name for path in texts} == {"README.md", "APPENDIX.md"}
     for path, text in texts.items():

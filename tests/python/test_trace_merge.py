@@ -55,7 +55,9 @@ def messages(folder):
 
 
 def accesses(path, ranks=2, seconds=0.025):
-    """A Darshan log in which rank 1 writes three times: beside calls, inside one, and over the end of one."""
+    """A Darshan log in which rank 1 writes three times: beside calls, inside one, and across the end of
+    one.
+    """
     writes = [(0, 1000, 0.004, 0.006), (1000, 1000, 0.0115, 0.012), (2000, 1000, 0.0185, 0.020)]
     log = Writer(ranks, seconds=seconds)
     log.record(
@@ -77,7 +79,7 @@ def accesses(path, ranks=2, seconds=0.025):
 
 
 def told(program, rank):
-    """Kinds of a rank's operations, and of computation the microseconds."""
+    """Kinds of a rank's operations, and the microseconds of computation."""
     return [
         round(row["duration_ps"] / US, 2) if row["kind"] == "compute" else row["kind"]
         for row in op.read(program).rank(rank)
@@ -85,7 +87,7 @@ def told(program, rank):
 
 
 def totals(shell, path):
-    """Messages and bytes of a trace, and what it does to files."""
+    """Messages and bytes of a trace, and its file operations."""
     found = json.loads(shell("trace", "info", str(path), "--json").out)
     counts = Counter()
     for name in ("total_sends", "total_send_bytes", "total_recvs_posted"):
@@ -108,7 +110,7 @@ def test_operations_are_placed_by_their_starts_and_no_time_counts_twice(shell, p
     done = shell("trace", "merge", str(trace), str(log), str(out), "--json")
     said = json.loads(done.out)
     assert (said["ranks"], said["from_trace"], said["from_log"]) == (2, 4, 5)
-    # Rank 0 accesses nothing: as in the trace, and then on until the log ends.
+    # Rank 0 accesses no file: as in the trace, and then computation until the log ends.
     found = told(out, 0)
     assert found[:4] == [10000.06, "send", 5000.06, "barrier"]
     assert found[4:] == [pytest.approx(25_000 - 19_000.92, abs=0.2)]
@@ -155,7 +157,7 @@ def test_messages_bytes_and_accesses_are_the_sum_of_both(shell, pair, tmp_path):
     [
         # 2 ms later: the open is at 5 ms, and the last write from 20.5 to 22 ms.
         ("0.002", [4000.0, "open", 1000.0, "write", 3000.06, "recv"]),
-        # 10 ms earlier: the merged program begins where the log does, 10 ms before MPI_Init.
+        # 10 ms earlier: the merged program begins with the log, 10 ms before MPI_Init.
         ("-0.010", [3000.0, "open", 1000.0, "write"]),
     ],
 )
@@ -164,7 +166,7 @@ def test_an_offset_moves_the_log_on_the_clock_of_the_trace(shell, pair, offset, 
     assert shell("trace", "merge", str(trace), str(log), str(out), "--offset", offset).code == 0
     found = told(out, 1)
     if offset.startswith("-"):
-        # Rank 0 computes until MPI_Init, 10 ms later, of which nothing is replayed.
+        # Rank 0 computes until MPI_Init, 10 ms later, which is not replayed.
         total = sum(part for part in told(out, 0) if isinstance(part, float))
         assert total == pytest.approx(10_000 + 10000.06 + 5000.06 + 3000.06, abs=0.02)
     assert found[: len(expected)] == expected
@@ -314,7 +316,7 @@ def test_what_waits_for_others_waits_for_the_same_after_merging(shell, tmp_path)
         ("compute", 1),
         ("barrier", 0),
     ]
-    # The computation before the barrier is now three; the last of them is what is waited for.
+    # The computation before the barrier is now split in three; the barrier waits for the last one.
     assert rows[7]["after"] == [6]
     assert rows[8]["after"] == [7]
     assert odonata.run({**MACHINE, "jobs": [{"trace": str(out)}]}).outcome == "completed"

@@ -21,7 +21,7 @@ PAGE = (ROOT / "docs/traces.md").read_text()
 SCRIPT = re.search(r"```python[^\n]*\n(.*?)```", PAGE, flags=re.DOTALL)[1]
 SCENARIO = re.search(r"```toml[^\n]*\n(.*?)```", PAGE, flags=re.DOTALL)[1]
 
-#: What the example sends: ranks, rounds, bytes of a message.
+#: Size of the example: ranks, rounds, bytes of a message.
 RANKS, ROUNDS, MESSAGE = 8, 10, 4_000
 
 
@@ -38,7 +38,7 @@ def test_the_example_of_the_page_runs(ring, tmp_path):
     results = odonata.run(tmp_path / "ring.toml")
     (job,) = results.rows("jobs")
     assert (results.outcome, job["ranks"], job["messages"]) == ("completed", RANKS, 3 * RANKS * (ROUNDS + 3))
-    # Three barriers of 8 ranks are 3 messages of nothing for each.
+    # Three barriers of 8 ranks are 3 empty messages for each.
     assert job["bytes_sent"] == 3 * RANKS * ROUNDS * MESSAGE
 
 
@@ -55,7 +55,7 @@ def test_info_says_what_is_in_a_trace(shell, ring):
 
 
 @pytest.mark.parametrize("ending", ["png", "svg"])
-def test_info_draws_who_sends_to_whom(shell, ring, tmp_path, ending):
+def test_info_draws_the_traffic_matrix(shell, ring, tmp_path, ending):
     picture = tmp_path / f"matrix.{ending}"
     assert shell("trace", "info", str(ring), "--matrix", str(picture)).code == 0
     assert picture.read_bytes().startswith(b"\x89PNG" if ending == "png" else b"<?xml")
@@ -68,7 +68,7 @@ def test_lint_tells_right_wrong_and_unreadable_apart(shell, ring):
     good = shell("trace", "lint", str(ring))
     assert (good.code, good.out) == (0, "nothing is wrong\n")
     whole = (ring / "ring-0003.bin").read_bytes()
-    # Cut off in the midst of its records.
+    # Cut off within its records.
     (ring / "ring-0003.bin").write_bytes(whole[:600])
     wrong = shell("trace", "lint", str(ring), "--json")
     assert wrong.code == 1
@@ -83,7 +83,7 @@ def test_lint_tells_right_wrong_and_unreadable_apart(shell, ring):
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: data + b"\0"], ids=["cut", "longer"])
-def test_a_trace_that_is_not_whole_is_used_by_nobody_who_does_not_ask_for_it(shell, ring, tmp_path, damage):
+def test_an_incomplete_trace_is_used_on_request_only(shell, ring, tmp_path, damage):
     text = SCENARIO.replace('trace = "ring"', f'trace = "{ring}"')
     shell.write(text)
     whole = json.loads(shell("trace", "info", str(ring), "--json").out)
@@ -105,7 +105,7 @@ def test_a_trace_that_is_not_whole_is_used_by_nobody_who_does_not_ask_for_it(she
     lint = shell("trace", "lint", str(ring), "--json")
     assert lint.code == 1
     assert [finding["check"] for finding in json.loads(lint.out)] == ["complete"] * RANKS
-    # Who asks for it gets what there is, and hears that it is not all.
+    # With the option, the output has the existing part, and a note that it is incomplete.
     found = json.loads(shell("trace", "info", str(ring), "--json", "--incomplete").out)
     assert found["total_sends"] == whole["total_sends"]
     assert "ring-0003.bin" in found["ranks"][3]["incomplete"]
@@ -128,7 +128,7 @@ def test_repeat_writes_a_trace_that_does_it_again(shell, ring, tmp_path):
     assert found["total_sends"] == 4 * RANKS * ROUNDS
     assert found["total_op_counts"]["MPI_Init"] == RANKS
     assert shell("trace", "lint", str(target)).code == 0
-    # What is there is never replaced.
+    # An existing file is never replaced.
     assert shell("trace", "repeat", str(ring), "-n", "2", "-o", str(target)).code == 2
     assert shell("trace", "info", str(target)).code == 0
 
@@ -184,7 +184,7 @@ def test_programs_that_need_reference_traces_say_where_they_looked(tmp_path, scr
 
 @pytest.fixture
 def endless(tmp_path):
-    """A trace of one rank that takes minutes to read: empty messages without end, in a file with a hole."""
+    """A trace of one rank that takes minutes to read: endless empty messages, in a sparse file."""
     folder = tmp_path / "endless"
     folder.mkdir()
     with (folder / "endless-0000.bin").open("wb") as file:
@@ -194,7 +194,7 @@ def endless(tmp_path):
 
 
 def open_files(pid):
-    """The files that a process has open. One that it closes while they are listed is left out."""
+    """The open files of a process, without those that it closes meanwhile."""
     for link in Path(f"/proc/{pid}/fd").iterdir():
         with contextlib.suppress(FileNotFoundError):
             yield os.readlink(link)
@@ -212,7 +212,7 @@ def open_files(pid):
     ids=" ".join,
 )
 def test_a_signal_ends_the_reading_of_a_long_trace_at_once(shell, ring, endless, command):
-    # What is not whole is not repeated: there the writing takes long.
+    # An incomplete trace is not repeated: there, writing takes long.
     name, read = ("ring", ring) if command[0] == "repeat" else ("endless", endless)
     process = launcher.start(
         [*ODONATA, "trace", command[0], name, *command[1:]],
@@ -253,7 +253,7 @@ def test_what_is_of_no_format_is_named_with_those_that_there_are(shell, tmp_path
             assert (refused.code, refused.out) == (2, ""), command
             assert seen in " ".join(refused.err.split())
             assert expected in " ".join(refused.err.split())
-    # What is no trace and not TOML either is said to be no trace, not to be bad TOML.
+    # A file that is neither a trace nor TOML is called no trace, not invalid TOML.
     for name, seen in [
         ("app.trc", "a file ending in .trc is not in a known format"),
         ("app.prv", "an unsupported format"),

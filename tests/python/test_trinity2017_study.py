@@ -1,4 +1,4 @@
-"""The study of Trinity: every claim is judged, and data that say otherwise turn its verdict."""
+"""The study of Trinity: every claim is judged, and contrary data changes its verdict."""
 
 import dataclasses
 import itertools
@@ -23,7 +23,7 @@ CLAIMS = {claim.key: claim for claim in page.CLAIMS}
 
 
 def a_run(machine, arrangement, files, access, nodes):
-    """A run as the text has it: every claim holds on all of them together."""
+    """A run with the text's values: every claim holds on all such runs together."""
     slower = {"absolute": 1.0, "relative": 0.9, "circulant": 0.95}[arrangement]
     merged = machine == "merged"
     rate = min(2.0e9 * nodes, MERGED_BUFFERS if merged else 1200e9) * slower
@@ -73,7 +73,7 @@ def verdict(key, runs):
     return verdicts.judge([CLAIMS[key]], runs)[0].verdict
 
 
-#: Claim -> what turns its verdict from "holds" into another.
+#: Claim -> change that turns its verdict from "holds" into another.
 PERTURBATIONS = {
     "two-per-node": lambda runs: slower(runs, 0.5, machine="phase2"),
     "local-links": lambda runs: [dataclasses.replace(run, global_busy=1.0) for run in runs],
@@ -123,7 +123,7 @@ def test_a_row_is_what_the_tables_of_its_run_say(quick):
     for run in quick:
         assert (run.buffers, run.arrangement) == (230, "absolute")
         assert run.bytes == {1: 32e6, 16: 512e6, 64: 1024e6}[run.nodes]
-        # A node injects 2.0 GB/s, and takes in what its link carries, 8.0 GB/s.
+        # A node injects 2.0 GB/s, and receives at the rate of its link, 8.0 GB/s.
         rate = {"write": 2.0e9, "read": 8.0e9}[run.access]
         assert run.seconds >= run.bytes / (run.nodes * rate)
         assert 0 < run.device_busy < 1
@@ -136,7 +136,7 @@ def test_claims_on_few_nodes_hold_of_what_was_run_now(quick):
     assert verdict("shared-file", quick) is Verdict.HOLDS
     assert verdict("two-per-node", slower(quick, 0.5)) is Verdict.NOT
     assert verdict("shared-file", slower(quick, 0.5, files="N-1")) is Verdict.NOT
-    # Nobody has run what these are about.
+    # Claims without runs.
     assert verdict("buffers-cap", quick) is verdict("local-links", quick) is Verdict.UNKNOWN
 
 
@@ -168,7 +168,7 @@ def test_every_point_is_right_and_has_whole_transfers(name, runs, groups):
 
 
 def test_the_pages_are_what_their_data_say():
-    """If not: `make study-trinity2017 WHAT=page`."""
+    """Otherwise: `make study-trinity2017 WHAT=page`."""
     texts = page.texts()
     assert {path.name for path in texts} == {"README.md", "APPENDIX.md"}
     for path, text in texts.items():

@@ -1,4 +1,4 @@
-"""Code of users is ended where it runs, and nothing else is."""
+"""Running user code is interrupted, and nothing else is."""
 
 import itertools
 import signal
@@ -79,7 +79,7 @@ def test_a_thread_that_has_left_the_code_of_a_user_is_not_disturbed():
     def work():
         try:
             while not over.is_set():
-                # In and out of it all the time.
+                # Entering and leaving user code continually.
                 _, _, raised = user_code.take(itertools.count(), 3)
                 if raised is not None:
                     assert isinstance(raised, user_code.Interrupted)

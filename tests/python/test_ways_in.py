@@ -1,4 +1,4 @@
-"""`odonata presets`, `odonata init`, and what is said to whoever runs a preset."""
+"""`odonata presets`, `odonata init`, and the message about running a preset."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from odonata.scenario import starter
 
 
 def told(text):
-    """What was printed, without its line breaks."""
+    """The output, without its line breaks."""
     return " ".join(text.split())
 
 
@@ -44,7 +44,7 @@ def test_a_preset_has_all_numbers_of_its_file_and_their_sources(shell, name):
 
     shown = dict(flat({one["key"]: one["value"] for one in found["keys"]}))
     assert shown == dict(flat(tomllib.loads(found["toml"])))
-    # Every comment of the file is the source of something, or at its head.
+    # Every comment of the file is the source of a key, or at its head.
     sources = " ".join(filter(None, (one["source"] for one in found["keys"])))
     page = told(shell("presets", name).out)
     for line in found["toml"].splitlines():
@@ -60,7 +60,7 @@ def test_an_unknown_preset_names_the_nearest(shell):
 
 
 @pytest.mark.parametrize("command", ["run", "load-sweep", "sweep"])
-def test_whoever_runs_a_preset_is_told_what_it_is(shell, command):
+def test_running_a_preset_explains_presets(shell, command):
     done = shell(command, "theta")
     assert done.code == 2
     assert "theta is a preset, a set of keys to start from, without jobs" in done.err
@@ -99,7 +99,7 @@ def test_what_init_wrote_is_never_replaced(shell):
 
 
 def test_every_family_has_a_small_machine():
-    """A new family gets a row of `starter.MACHINES`; a graph is read from a file."""
+    """A new family needs a row of `starter.MACHINES`; a graph is read from a file."""
     properties = json.loads(_core.schema())["$defs"]["Machine"]["properties"]
     kinds = {name for name, schema in properties.items() if "anyOf" in schema and name != "graph"}
     assert set(starter.MACHINES) == kinds
@@ -130,7 +130,7 @@ def test_init_takes_a_machine_that_holds_the_ranks_asked_for(shell, family, rank
 def test_init_writes_every_workload(shell, workload):
     done = shell("init", "it.toml", "--machine", "torus", "--job", f"{workload}")
     assert done.code == 0, done.err
-    # What is commented out is right too.
+    # Lines that are commented out are valid too.
     lines = (shell.folder / "it.toml").read_text().splitlines()
     jobs = next(number for number, line in enumerate(lines) if line == "[[jobs]]")
     text = "\n".join(
@@ -216,7 +216,7 @@ def test_who_misspells_a_scenario_or_a_preset_is_told_the_nearest(shell):
     assert "did you mean halo.toml?" in told(shell("run", "hallo.toml").err)
     assert "did you mean the preset theta?" in told(shell("run", "thetta").err)
     assert "hint" not in shell("run", "nothing-like-it.txt").err
-    # A file that is there and cannot be read is not misspelt.
+    # An existing file that cannot be read is not misspelled.
     assert "hint" not in shell("run", ".").err
 
 

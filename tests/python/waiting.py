@@ -1,4 +1,4 @@
-"""How tests wait for a command: for its CPU time or for what it does, whatever else the machine does."""
+"""Waits of tests for a command: for its CPU time or its effects, independent of other load."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from launcher import PATIENCE_S
 
 
 def processor_time(pid: int) -> float:
-    """Seconds of a core that a process has had: proc_pid_stat(5)."""
+    """CPU time of a process in seconds: proc_pid_stat(5)."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def await_work(process: subprocess.Popen[Any], seconds: float, pid: int | None = None) -> None:
-    """Waits until `process`, or its child `pid`, has had so many more seconds of a core."""
+    """Waits until `process`, or its child `pid`, has had this many more seconds of a core."""
     pid = process.pid if pid is None else pid
     begun = processor_time(pid)
     await_that(lambda: processor_time(pid) >= begun + seconds, process, 2 * PATIENCE_S)
@@ -28,7 +28,7 @@ def await_work(process: subprocess.Popen[Any], seconds: float, pid: int | None =
 def await_that(
     holds: Callable[[], Any], process: subprocess.Popen[Any] | None = None, patience_s: float = PATIENCE_S
 ) -> None:
-    """Waits until something holds, while `process` runs."""
+    """Waits until a condition holds, while `process` runs."""
     until = time.monotonic() + patience_s
     while not holds():
         if process is not None:

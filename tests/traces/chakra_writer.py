@@ -1,6 +1,6 @@
 """Writes Chakra execution traces for tests, byte by byte; shares nothing with any reader.
 
-Messages as in MLCommons' et_def.proto: metadata, then a node after the other, each behind its length.
+Messages follow MLCommons' et_def.proto: metadata, then one node after the other, each after its length.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def text(field: int, value: bytes | str) -> bytes:
 
 
 def attribute(name: str, value: object) -> bytes:
-    """By the type of the value: bool, int (int64), float, text, or a list of bool."""
+    """An attribute by the type of its value: bool, int (int64), float, text, or a list of bool."""
     made = text(1, name)
     if isinstance(value, bool):
         made += number(27, value)
@@ -57,7 +57,7 @@ def node(
     packed: bool = True,
     **attributes: object,
 ) -> bytes:
-    """A node that depends on those of `after` by data, and on those of `calls` by control."""
+    """A node with data dependencies on `after`, and control dependencies on `calls`."""
     made = number(1, id) + text(2, name or f"node {id}") + number(3, kind)
     for field, ids in ((4, calls), (5, after)):
         if packed and ids:
@@ -70,13 +70,13 @@ def node(
 
 
 def trace(*nodes: bytes, old: bool = False) -> bytes:
-    """All of a file; `old`, with attributes of the metadata where they were before there was a version."""
+    """A whole file; `old` puts the attributes of the metadata where they were before versions existed."""
     metadata = text(1 if old else 2, attribute("schema", "1.0.1"))
     return b"".join(varint(len(message)) + message for message in (metadata, *nodes))
 
 
 def write(folder: Path, ranks: list[list[bytes]], name: str = "job") -> Path:
-    """A file for each rank; the folder."""
+    """Writes a file for each rank; returns the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for rank, nodes in enumerate(ranks):
         (folder / f"{name}.{rank}.et").write_bytes(trace(*nodes))

@@ -1,7 +1,6 @@
 """Writes logs in the format of Darshan 3.4 and 3.2, for tests; shares nothing with any reader.
 
-Layout as in darshan-log-format.h and the headers of the modules. Counters are given by their names; what is
-not given is 0.
+Layout as in darshan-log-format.h and the headers of the modules. Counters are given by name; others are 0.
 """
 
 from __future__ import annotations
@@ -94,7 +93,7 @@ TIMES = {
     + [f"{what}_{edge}_TIMESTAMP" for edge in ("START", "END") for what in ("OPEN", "CLOSE", "WRITE", "READ")]
     + _SPREAD,
 }
-#: Numbers of modules: of logs of version 3.41, and of those before; and the versions of their records.
+#: Numbers of modules: for logs of version 3.41, and for older ones; and the versions of their records.
 MODULES = {
     "POSIX": (1, 1, 4),
     "MPI-IO": (2, 2, 3),
@@ -106,7 +105,7 @@ MODULES = {
 
 
 def in_ranges(direction: str, sizes: list[int], infix: str = "") -> dict[str, int]:
-    """Counters of how many of these sizes are in each range, and of their bytes."""
+    """Counters of these sizes by range, and of their bytes."""
     counts = dict.fromkeys(_RANGES, 0)
     for size in sizes:
         counts[_RANGES[sum(size > bound for bound in _BOUNDS)]] += 1
@@ -120,7 +119,7 @@ class Writer:
 
     ranks: int
     version: str = "3.41"
-    #: `<` or `>`: that of the machine on which it is recorded.
+    #: `<` or `>`: the byte order of the recording machine.
     order: str = "<"
     exe: str = "./program with arguments"
     seconds: float = 10.0
@@ -139,7 +138,7 @@ class Writer:
         whole = [int(values.get(key, 0)) for key in COUNTERS[module]]
         real = [values.get(f"F_{key}", 0.0) for key in TIMES[module]]
         packed = struct.pack(f"{self.order}Qq{len(whole)}q{len(real)}d", id, rank, *whole, *real)
-        # Of DFS, the numbers of pool and container.
+        # For DFS, the numbers of pool and container.
         self._add(module, id, name, packed + bytes(32 if module == "DFS" else 0))
 
     def segments(
@@ -200,6 +199,6 @@ class Writer:
         return head + body
 
     def write(self, path: Path) -> Path:
-        """Writes it to `path`, which is returned."""
+        """Writes the log to `path`, and returns it."""
         path.write_bytes(self.bytes())
         return path

@@ -1,9 +1,8 @@
-"""Writes traces in the DUMPI format, and what a reader has to find in them.
+"""Writes traces in the DUMPI format, with the results that a reader must find.
 
-The format is that of `libdumpi` of the SST project; docs/traces.md says what Odonata makes of it. Everything
-is big-endian. A rank's file: magic, records, header, footer, sizes of datatypes, index. What is in it is
-counted as it is written, in the words of the dumper of `libdumpi`: an answer that owes nothing to Odonata's
-reader.
+The format is that of `libdumpi` of the SST project; docs/traces.md describes how Odonata uses it. Everything
+is big-endian. A rank's file has a magic number, records, header, footer, sizes of datatypes, and index. The
+writer counts the content itself, in the words of the dumper of `libdumpi`, independently of Odonata's reader.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ CHAR, INT, DOUBLE, FIRST_TYPE = 2, 9, 14, 28
 SUM = 3
 #: Sources and tags.
 ANY, NOBODY = -1, -2
-#: Sizes of the datatypes that are always there, in bytes; 0: never used.
+#: Sizes of the predefined datatypes, in bytes; 0: never used.
 SIZES = [0, 0, 1, 1, 1, 1, 4, 2, 2, 4, 4, 8, 8, 4, 8, 16, 0, 8, 8, 1, 0, 0, 8, 12, 12, 6, 8, 20]
 
-#: A status: bytes, source, tag, whether the message was cancelled.
+#: A status: bytes, source, tag, whether the message was canceled.
 Status = tuple[int, int, int, bool]
 
-#: Label and arguments of the calls that are written. h, i, q: whole numbers of 16, 32, 64 bits; B: of 8; I: a
-#: list of i; s: text; S: a list of texts; t: statuses; ?: only at the root.
+#: Label and arguments of the written calls. h, i, q: integers of 16, 32, 64 bits; B: of 8; I: a list of i; s:
+#: text; S: a list of texts; t: statuses; ?: only at the root.
 LAYOUT: dict[str, tuple[int, str]] = {
     "MPI_Send": (0, "count:i type:h dest:i tag:i comm:h"),
     "MPI_Recv": (1, "count:i type:h source:i tag:i comm:h status:t"),
@@ -115,7 +114,7 @@ LAYOUT: dict[str, tuple[int, str]] = {
     "MPI_File_sync": (281, "file:h"),
 }
 
-#: Calls that send a message at once, and those that post a receive.
+#: Calls that send a message immediately, and those that post a receive.
 SENDS = {"MPI_Send", "MPI_Ssend", "MPI_Isend", "MPI_Sendrecv"}
 RECEIVES = {"MPI_Recv", "MPI_Irecv", "MPI_Sendrecv"}
 #: Calls that move data of a file.
@@ -123,29 +122,29 @@ FILE_ACCESS = {name for name, (_, layout) in LAYOUT.items() if "file:h" in layou
 
 
 class Rank:
-    """The file of one rank while it is written, and what is in it."""
+    """The file of one rank while it is written, and its content."""
 
-    #: When the clock starts, in s.
+    #: Start of the clock, in s.
     BASE_S = 1_000
 
     def __init__(self, rank: int, version: tuple[int, int, int] = (13, 0, 0)) -> None:
         self.rank = rank
         self.version = version
         self.sizes = list(SIZES)
-        #: The next call begins then, in ns since the base, on each thread.
+        #: Start of the next call, in ns since the base, for each thread.
         self.now = Counter[int]()
-        #: The threads' number is in the records.
+        #: Whether records have the number of the thread.
         self.threaded = False
         self.body = pack(">ii", self.BASE_S, self.BASE_S)
         #: Name, arguments, thread, start and stop of each call.
         self.calls: list[tuple[str, dict[str, Any], int, int, int]] = []
 
     def compute(self, ns: int, thread: int = 0) -> None:
-        """Time that passes outside of calls."""
+        """Adds time outside of calls."""
         self.now[thread] += ns
 
     def call(self, name: str, /, *, thread: int = 0, takes: int = 800, **arguments: Any) -> None:
-        """A call of `takes` ns. Handles of what it makes are arguments, too, as the format has them."""
+        """Adds a call of `takes` ns. Handles of new objects are arguments, too, as in the format."""
         label, layout = LAYOUT[name]
         start = self.now[thread] + 60
         stop = self.now[thread] = start + takes
@@ -197,7 +196,7 @@ class Rank:
         return data + pack(">8Q", MAGIC, sizes, 0, 0, header, 8, footer, 0)
 
     def truth(self, file: str) -> dict[str, Any]:
-        """What a reader has to find."""
+        """The results that a reader must find."""
         counts = dict(Counter(name for name, *_ in self.calls))
         base = self.BASE_S * 10**9
         return {
@@ -278,7 +277,9 @@ class Rank:
         }
 
     def _given(self, name: str, call: dict[str, Any]) -> int | bool | None:
-        """What the rank gives in a collective; None: nothing has data; False: it is none."""
+        """The contribution of the rank to a collective; None: there is no data; False: it is no
+        collective.
+        """
         if name == "MPI_Barrier":
             return None
         if name in ("MPI_Gather", "MPI_Gatherv"):

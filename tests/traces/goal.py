@@ -1,8 +1,8 @@
-"""Writes GOAL schedules in both forms, and what a reader and the LogGOPS model have to find in them.
+"""Writes GOAL schedules in both forms, with the results that a reader and the LogGOPS model must find.
 
-The forms are those of LogGOPSim (`text.rs` and `binary.rs` of `crates/formats/odonata-goal/src` describe
-them). The writer counts what it writes and shares nothing with Odonata's reader. `schedules.py` has the
-schedules, with the closed form of the time at which each rank ends.
+The forms are those of LogGOPSim (see `crates/formats/odonata-goal/src/text.rs` and `binary.rs`). The writer
+counts its records and shares nothing with Odonata's reader. `schedules.py` has the schedules, with the closed
+form of each rank's end.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ KINDS = {SEND: "sends", RECV: "recvs", CALC: "calcs"}
 
 
 class Rank:
-    """The tasks of a rank, and which of them wait for the end of which others."""
+    """The tasks of a rank, and their dependencies."""
 
     def __init__(self) -> None:
         self.tasks: list[tuple[int, int, int]] = []  # kind, peer, bytes or ns
@@ -81,7 +81,7 @@ class Rank:
 
 
 def write(folder: Path, ranks: list[Rank], ends: list[dict[str, Any]]) -> None:
-    """Writes both forms and the truth; `ends` are parameters with the time in ns at which each rank ends."""
+    """Writes both forms and the expected results; `ends` are parameters with the end of each rank in ns."""
     folder.mkdir(parents=True)
     text = "".join(f"\nrank {number} {{\n{rank.text()}}}\n" for number, rank in enumerate(ranks))
     (folder / f"{folder.name}.goal").write_text(f"num_ranks {len(ranks)}\n{text}", encoding="ascii")

@@ -65,7 +65,9 @@ CREATE TABLE OSRT_API (start INTEGER NOT NULL, end INTEGER NOT NULL, nameId INTE
 
 
 def process(pid: int) -> int:
-    """The number of a process in an export: of the computer, of the process, and 24 bits for the thread."""
+    """The number of a process in an export: bits of the computer, of the process, and 24 bits for the
+    thread.
+    """
     return (1 << 56) | (pid << 24)
 
 
@@ -101,7 +103,7 @@ class Export:
         return self.texts[value]
 
     def launch(self, pid: int, at: int) -> int:
-        """A call of CUDA that starts something, for 5 ns."""
+        """A CUDA call of 5 ns that launches an activity."""
         self.launches += 1
         row = (at, at + 5, 0, process(pid) + 1, self.launches, self.text("cudaLaunchKernelExC_v11060"), 0)
         self._add("CUPTI_ACTIVITY_KIND_RUNTIME", *row)
@@ -118,7 +120,7 @@ class Export:
         device: int = 0,
         launched: int | None = None,
     ) -> None:
-        """A kernel, whose launch is recorded if it is said when it was."""
+        """A kernel, whose launch is recorded if its time is given."""
         number = 0 if launched is None else self.launch(pid, launched)
         full = self.text(f"{name}(Args)")
         row = (
@@ -159,7 +161,7 @@ class Export:
         self._add("CUPTI_ACTIVITY_KIND_CUDA_EVENT", *row)
 
     def wait(self, event: int, stream: int, *, at: int, kind: int = 2, pid: int = 1, device: int = 0) -> None:
-        """`cudaStreamWaitEvent`; another synchronisation by another kind."""
+        """`cudaStreamWaitEvent`; another kind of synchronization by `kind`."""
         row = (at, at + 5, device, 1, None, stream, self.launch(pid, at), process(pid), kind, event, None)
         self._add("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", *row)
 

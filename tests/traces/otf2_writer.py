@@ -1,4 +1,4 @@
-"""Writes OTF2 archives for tests, by the writer of the package otf2: calls of MPI with their times."""
+"""Writes OTF2 archives for tests, with the writer of the package otf2: calls of MPI with their times."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TICKS = 1_000_000
 
 
 class Rank:
-    """The events of a rank; its clock goes on by `compute`, and by 1 us in each call."""
+    """The events of a rank; its clock advances by `compute`, and by 1 us in each call."""
 
     def __init__(self, events: Any, region: Callable[[str], Any], comms: dict[str, Any]) -> None:
         self.events, self.region, self.comms = events, region, comms
@@ -24,7 +24,7 @@ class Rank:
         self.now += us
 
     def call(self, name: str, *records: tuple) -> None:
-        """A call in which there are records: the name of the event's function, and its arguments."""
+        """A call with records: the name of the event's function, and its arguments."""
         region = self.region(name)
         self.events.enter(self.now, region)
         for kind, *values in records:
@@ -41,9 +41,9 @@ class Rank:
 
 
 def write(folder: Path, ranks: int, work: Callable[[Rank, int], None], groups: dict[str, list[int]]) -> Path:
-    """An archive of what `work(events, rank)` does on each rank; its anchor file.
+    """Writes an archive of the calls of `work(events, rank)` on each rank; returns its anchor file.
 
-    Communicators are "world", "self", and those of `groups`, by the ranks in them.
+    Communicators are "world", "self", and those of `groups`, by their ranks.
     """
     with otf2.writer.open(str(folder), timer_resolution=TICKS) as trace:
         made = trace.definitions

@@ -1,4 +1,4 @@
-"""The programs whose traces are written: each set has calls that the others lack."""
+"""The programs of the written traces: each set has calls that the others lack."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Callable
 
 from dumpi import ANY, CHAR, DOUBLE, FIRST_TYPE, INT, NULL, SELF, SUM, WORLD, Rank, Status
 
-#: Of requests that have no status to tell.
+#: The status of requests without one.
 NONE: Status = (0, -1, -1, False)
 
 
 def begin(rank: Rank, ranks: int) -> None:
-    """How every rank begins."""
+    """The first calls of every rank."""
     rank.call("MPI_Init", argv=["program"])
     rank.call("MPI_Comm_rank", comm=WORLD, v=rank.rank)
     rank.call("MPI_Comm_size", comm=WORLD, v=ranks)
 
 
 def halo(rank: Rank, ranks: int) -> None:
-    """Sweeps over a torus of 2 rows: every way to wait for requests, polls, probes, synchronous sends."""
+    """Sweeps over a torus of 2 rows: all waits for requests, polls, probes, synchronous sends."""
     begin(rank, ranks)
     row, column, columns = rank.rank // (ranks // 2), rank.rank % (ranks // 2), ranks // 2
     # East, west, south, north; a message in direction d is received from direction d ^ 1.
@@ -96,7 +96,7 @@ def halo(rank: Rank, ranks: int) -> None:
 
 
 def solver(rank: Rank, ranks: int) -> None:
-    """Persistent requests around a ring, a datatype, results to rank 0 from whoever comes first."""
+    """Persistent requests around a ring, a datatype, results to rank 0 from the first sender."""
     begin(rank, ranks)
     own = FIRST_TYPE
     rank.sizes.append(24)
@@ -122,7 +122,7 @@ def solver(rank: Rank, ranks: int) -> None:
     rank.call("MPI_Bcast", count=3_000, type=INT, root=2, comm=WORLD)
     rank.call("MPI_Reduce", count=500, type=DOUBLE, op=SUM, root=1, comm=WORLD)
     if rank.rank == 0:
-        # In the order in which they came.
+        # In the order of arrival.
         for other in [*range(2, ranks, 2), *range(1, ranks, 2)]:
             rank.call("MPI_Probe", source=ANY, tag=ANY, comm=WORLD, status=[(8 * other, other, 20, False)])
             rank.call(
@@ -147,7 +147,7 @@ def grids(rank: Rank, ranks: int) -> None:
     rank.call("MPI_Comm_dup", comm=WORLD, new=4)
     rank.call("MPI_Allreduce", count=5, type=INT, op=SUM, comm=4)
     rank.call("MPI_Comm_split", comm=WORLD, color=me % 2, key=-me, new=5)
-    # Keys fall: the highest rank of each half is its rank 0.
+    # Descending keys: the highest rank of each half is its rank 0.
     place = (ranks - 1 - me) // 2
     other = (place + 1) % half
     rank.call("MPI_Isend", count=200, type=DOUBLE, dest=other, tag=1, comm=5, req=2)

@@ -1,8 +1,9 @@
 """Traces of real programs, which are not part of the repository: ODONATA_REFERENCE names their folder.
 
-`traces/KIND` in it holds a folder for each trace, with a `ground-truth.json`. Kinds are dumpi, darshan,
-chakra, otf2, goal, and matrices for byte matrices. Unset and empty mean that none are at hand. A relative
-path starts at the repository. `crates/formats/odonata-trace-format/tests/reference` is the same for Rust.
+Its subfolder `traces/KIND` holds a folder for each trace, with a `ground-truth.json`. Kinds are dumpi,
+darshan, chakra, otf2, goal, and matrices for byte matrices. Unset and empty mean that there are none. A
+relative path starts at the repository. `crates/formats/odonata-trace-format/tests/reference` is the same for
+Rust.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class NotThere(Exception):
-    """The variable names a folder that is not there, or has no traces."""
+    """The variable names a folder that is missing, or has no traces."""
 
 
 def folder(environment: Mapping[str, str] = os.environ) -> Path | None:
@@ -50,6 +51,6 @@ def one(kind: str, name: str, environment: Mapping[str, str] = os.environ) -> Pa
 
 
 def absence(what: str, environment: Mapping[str, str] = os.environ) -> str:
-    """Why the traces `what`, a kind or a kind and a name, are not at hand."""
+    """The reason why the traces `what`, a kind or a kind and a name, are missing."""
     path = folder(environment)
     return f"{VARIABLE} is not set: no traces/{what}" if path is None else f"{path} has no traces/{what}"

@@ -53,7 +53,7 @@ def ring_allreduce(params: dict[str, int]) -> tuple[list[Rank], list[int]]:
         last: tuple[int, ...] = ()
         for step in range(2 * (count - 1)):
             rank.send((number + 1) % count, size, *last)
-            # What follows waits for the receive, as it does for the sum of what was received.
+            # The next task waits for the receive, as it would for the sum of the received data.
             last = (rank.recv((number - 1) % count, size, *last),)
             if step < count - 1:
                 last = (rank.calc(work, *last),)
@@ -92,7 +92,9 @@ def binomial_broadcast(params: dict[str, int]) -> tuple[list[Rank], list[int]]:
 
 
 def gather(params: dict[str, int]) -> tuple[list[Rank], list[int]]:
-    """All send to rank 0 at once, which takes P - 1 messages, R apart; a rendezvous ends when it is taken."""
+    """All send to rank 0 at once, which receives P - 1 messages, R apart; a rendezvous ends when it is
+    received.
+    """
     count, size = 7, 500
     times = Times(params, size)
     ranks = [Rank() for _ in range(count)]
@@ -107,7 +109,8 @@ def halo_exchange(params: dict[str, int]) -> tuple[list[Rank], list[int]]:
     """A torus of 3 x 4: in each iteration four sends A apart, four messages R apart, and computation."""
     rows, columns, size, work, iterations = 3, 4, 64, 20_000, 3
     times = Times(params, size)
-    # The last send is over before the first message comes, and messages come no faster than they are taken.
+    # The last send ends before the first message arrives, and messages arrive no faster than they are
+    # received.
     assert 3 * times.sends_apart + times.send <= times.arrive
     ranks = [Rank() for _ in range(rows * columns)]
     for number, rank in enumerate(ranks):
@@ -118,7 +121,7 @@ def halo_exchange(params: dict[str, int]) -> tuple[list[Rank], list[int]]:
         for _ in range(iterations):
             for peer in peers:
                 rank.send(peer, size, *after)
-            # From the left comes what its sender sent to the right.
+            # The message from the left was sent to the right.
             received = [rank.recv(peers[place ^ 1], size, *after) for place in range(4)]
             after = (rank.calc(work, *received),)
     once = times.arrive + 3 * times.receives_apart + times.handle + work

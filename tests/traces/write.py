@@ -1,4 +1,4 @@
-"""Writes all traces and schedules: `python tests/traces/write.py [FOLDER]`, by default where they are."""
+"""Writes all traces and schedules: `python tests/traces/write.py [FOLDER]`, by default in place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import goal
 import programs
 import schedules
 
-#: Where the traces are that the tests read.
+#: Folder of the traces that the tests read.
 HERE = Path(__file__).parent
 
 

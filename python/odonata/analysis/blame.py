@@ -1,12 +1,14 @@
-"""Interference between jobs: the table `blame`, added up and put into words.
+"""Interference between jobs: sums of the table `blame`, and sentences about them.
 
-Every wait is charged to the job that held the resource. On links the charge is in packet-seconds, and its
-whole is the time of all the victim's packets in the network. At servers it is in request-seconds, and its
-whole is the time from request to acknowledgement, summed over the victim's I/O calls. Below the first tier,
-written data waits on its way down after its call has ended: there the whole is all its waiting time.
+Every wait is charged to the job that held the resource. The unit of a charge, and the total that shares refer
+to, depend on the place:
 
-Waits that a fault causes (resource "fault") belong to no job; words say "a fault". Waits in a node's own
-network interface (place "nic") come before the network, and stay out of the words.
+- On links: packet-seconds; the time of all the victim's packets in the network.
+- At servers: request-seconds; the time from request to acknowledgement, summed over the victim's I/O calls.
+- Below the first tier, where written data waits after its call has ended: all waiting time there.
+
+Waits that a fault causes (resource "fault") belong to no job; sentences say "a fault". Waits in a node's own
+network interface (place "nic") precede the network, and sentences leave them out.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
     from odonata.results.results import Results
 
-#: What can be waited for, where, and by what traffic.
+#: Resources, their places, and classes of traffic.
 NAMES = {
     "resource": (
         *("link", "credit", "input", "space", "memory", "device", "reserve", "lock"),
@@ -35,27 +37,27 @@ NAMES = {
     "victim_class": ("mpi", "io"),
 }
 
-#: Places inside the network, whose waits are part of a packet's time in the network.
+#: Places inside the network, whose waits are part of a packet's time there.
 ROUTER_PLACES = ("terminal", "local", "column", "global")
 
-#: Places at servers, and what their waits are added up as.
+#: Places at servers, and the sum that each belongs to.
 _AT_SERVERS = {"server": "servers", "file-system": "below", "metadata": "metadata"}
 
 #: The tier of the servers that ranks use.
 _FIRST_TIER = "storage"
 
-#: The culprit of waits for a server that has failed, stands still or is slow.
+#: The culprit of waits for a server that has failed, pauses or is slow.
 FAULT = "a fault"
 
-#: Share of the victim's time from which on a wait is worth a sentence.
+#: Smallest share of the victim's time that gets a sentence.
 LEAST_SHARE = 0.01
 
-#: Most sentences about other jobs, and about own traffic.
+#: Most sentences about other jobs, and most about own traffic.
 MOST_FINDINGS = 8
 
 _TRAFFIC = {"mpi": "messages", "io": "I/O"}
 
-#: What traffic waits for at servers, by resource.
+#: What waits at servers are for, by resource.
 _FOR = {
     "device": "at the devices of",
     "space": "for space at",
@@ -66,7 +68,7 @@ _FOR = {
     "directory": "for directories at",
 }
 
-#: Columns of the table that are added up.
+#: Columns of the table that are summed.
 _COLUMNS = (
     "victim",
     "victim_class",
@@ -82,7 +84,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class Finding:
-    """What one kind of traffic cost another, in the network or at the servers."""
+    """The waits of one class of traffic behind another, in the network or at the servers."""
 
     victim: str
     victim_class: str
@@ -90,30 +92,30 @@ class Finding:
     culprit_class: str
     #: "network", "servers" (that ranks use), "below" (lower tiers, object servers) or "metadata" (servers).
     where: str
-    #: Time waited: packet-seconds, request-seconds, or call-seconds.
+    #: Waiting time: packet-seconds, request-seconds, or call-seconds.
     waited_s: float
-    #: What the share is a share of: the victim's time in the network, in I/O calls, or in those of metadata;
-    #: or all that it waited below.
+    #: The total for the share: the victim's time in the network, in I/O calls or in metadata calls, or all
+    #: its waiting time below.
     whole_s: float
-    #: Links or servers at which it waited.
+    #: Number of links or servers at which the victim waited.
     places: int
-    #: The link, or the number of the server, at which it waited most.
+    #: The link, or the number of the server, with the longest wait.
     most: str
     #: Class of that link; "server", "file-system", "metadata".
     most_place: str
-    #: What it waited for most, as in `NAMES`.
+    #: The resource with the longest wait, as in `NAMES`.
     resource: str
-    #: Servers that the victim uses; those of the places, if it is not known.
+    #: Number of servers that the victim uses; if unknown, `places`.
     servers: int
-    #: Whether the share is at most so large: the run ended before the victim did, and what was under way then
-    #: has waited, but does not count in the whole yet.
+    #: Whether the share is an upper bound: the run ended before the victim did, so work in flight has waited
+    #: but is missing from the total.
     at_most: bool
-    #: Whether messages or calls waited; if not, data on their way down.
+    #: Whether messages or calls waited; otherwise data moved to a lower tier.
     in_calls: bool
 
     @property
     def share(self) -> float:
-        """Waited share of the victim's time, at most all of it."""
+        """Waiting share of the victim's time, at most 1."""
         return min(1.0, self.waited_s / self.whole_s) if self.at_most else self.waited_s / self.whole_s
 
     @property
@@ -123,11 +125,11 @@ class Finding:
 
     @property
     def own(self) -> bool:
-        """Whether traffic held itself up."""
+        """Whether the victim waited behind its own traffic."""
         return (self.culprit, self.culprit_class) == (self.victim, self.victim_class)
 
     def words(self, *, pronoun: bool = False) -> str:
-        """The finding as a sentence without its period, with "it" for the victim if `pronoun`."""
+        """The finding as a sentence without its period; `pronoun` replaces the victim's name by "it"."""
         subject, possessive = ("it", "its") if pronoun else (self.victim, f"{self.victim}'s")
         if self.where == "network":
             their, own = ("their", "each other") if self.victim_class == "mpi" else ("its", "its own packets")
@@ -157,7 +159,7 @@ class Finding:
         return sentence_case(f"{subject} spent {part} of {whole} {behind}, {self._place()}")
 
     def _place(self) -> str:
-        """Where it waited, and for what there."""
+        """The place of the wait, and the resource there."""
         if self.where == "network":
             link = f"{self.most} ({self.most_place})"
             return f"on {link}" if self.places == 1 else f"on {self.places} links, most on {link}"
@@ -175,17 +177,17 @@ class Finding:
         return f"{_FOR.get(self.resource, 'at')} {servers}"
 
     def as_dict(self) -> dict[str, Any]:
-        """All parts, for machines."""
+        """All fields, for JSON."""
         return asdict(self) | {"share": self.share, "own": self.own, "words": self.words()}
 
 
 def measured(results: Results) -> bool:
-    """Whether the run charged waits to jobs; where it did not, the tables are empty."""
+    """Whether the run charged waits to jobs; otherwise the tables are empty."""
     return bool(results.run.get("blame", True)) and offers(results, "blame")
 
 
 def estimate(results: Results) -> str | None:
-    """The source of estimated waits at routers, in words; None if all are charged."""
+    """The source of estimated waits at routers, in words; None if all waits are charged."""
     packets = results.run.get("scenario", {}).get("run", {}).get("blame_sampling", 1)
     return None if packets == 1 else f"waits at routers are estimated from one packet in {packets}"
 
@@ -196,7 +198,7 @@ def matrix(
     """Seconds waited, victim -> culprit, in the order of `jobs`; `chosen` restricts columns to one value.
 
     Raises:
-        ValueError: A value that its column never has.
+        ValueError: `chosen` has a value that its column never has.
     """
     for column, value in chosen.items():
         if value is None:
@@ -205,14 +207,14 @@ def matrix(
             raise ValueError(f"no {column} {value!r}; there are {', '.join(NAMES[column])}")
         table = table.filter(pc.equal(table[column], value))
     sums = table.group_by(["victim", "culprit"]).aggregate([("waited_s", "sum")]).to_pylist()
-    # Culprits that are no job (unknown, as the run was cut short) come after the jobs.
+    # Culprits that are no job (unknown, if the run was cut short) follow the jobs.
     culprits = [*jobs, *sorted({row["culprit"] for row in sums} - set(jobs))]
     waited = {(row["victim"], row["culprit"]): row["waited_s_sum"] for row in sums}
     return {victim: {culprit: waited.get((victim, culprit), 0.0) for culprit in culprits} for victim in jobs}
 
 
 def totals(results: Results) -> list[Finding]:
-    """All waits, added up by victim, culprit and network or servers; in the order of the jobs."""
+    """All waits, summed by victim, culprit and network or servers, in the order of the jobs."""
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     lower = servers_below(results)
     for row in needed(results, "blame", _COLUMNS).to_pylist():
@@ -227,7 +229,7 @@ def totals(results: Results) -> list[Finding]:
     keys = sorted(groups, key=lambda key: (order.get(key[0], len(order)), *key))
     used, metadata = _servers_used(results, lower), _metadata_servers(results)
     servers = {"servers": used, "metadata": dict.fromkeys(jobs, metadata)}
-    # A job that has written nothing waits below in its calls.
+    # A job that has written nothing waits below within its calls.
     below: dict[tuple[str, str], float] = {}
     for key in keys:
         if key[4] == "below" and jobs.get(key[0], {}).get("bytes_written"):
@@ -247,14 +249,14 @@ def totals(results: Results) -> list[Finding]:
 
 
 def where_of(row: Mapping[str, Any], lower: frozenset[int]) -> str:
-    """Where a row of the table blame was waited, as `Finding.where` says; `lower`: see `servers_below`."""
+    """The place of a row of the table blame, as in `Finding.where`; `lower` comes from `servers_below`."""
     if row["place"] == "server" and row["server"] in lower:
         return "below"
     return _AT_SERVERS.get(row["place"], "network")
 
 
 def servers_below(results: Results) -> frozenset[int]:
-    """The storage servers that ranks do not use themselves: those of lower tiers, and object servers."""
+    """The storage servers that ranks do not use directly: those of lower tiers, and object servers."""
     if not offers(results, "servers"):
         return frozenset()
     servers = needed(results, "servers", ["server", "tier"])
@@ -263,9 +265,9 @@ def servers_below(results: Results) -> frozenset[int]:
 
 
 def _servers_used(results: Results, lower: frozenset[int]) -> dict[str, int]:
-    """How many storage servers each job uses; empty without the table that says so.
+    """Number of storage servers that each job uses; empty without the table that records it.
 
-    A job whose layout does not depend on the asking rank may use all.
+    A job whose layout depends on the rank may use all servers.
     """
     if not {"ranks", "servers"} <= set(results.tables):
         return {}
@@ -280,14 +282,14 @@ def _servers_used(results: Results, lower: frozenset[int]) -> dict[str, int]:
 
 
 def _metadata_servers(results: Results) -> int:
-    """How many metadata servers there are."""
+    """Number of metadata servers."""
     if "metadata" not in results.tables:
         return 0
     return int(needed(results, "metadata", ["server"]).num_rows)
 
 
 def findings(results: Results) -> list[Finding] | None:
-    """The findings worth a sentence: the largest share first, waits behind own traffic last.
+    """The findings above `LEAST_SHARE`: the largest share first, waits behind own traffic last.
 
     None if the run did not measure blame.
     """
@@ -296,22 +298,22 @@ def findings(results: Results) -> list[Finding] | None:
     heavy = [
         found
         for found in totals(results)
-        # Without a name, the run ended before the culprit was known.
+        # An unnamed culprit means that the run ended before the culprit was known.
         if found.culprit and found.whole_s > 0 and found.share >= LEAST_SHARE
     ]
-    # What no call waits for comes behind what calls do.
+    # Waits of data that moves down follow the waits of calls.
     heavy.sort(key=lambda found: (not found.in_calls, -found.share))
     own = [found for found in heavy if found.own]
     return [found for found in heavy if not found.own][:MOST_FINDINGS] + own[:MOST_FINDINGS]
 
 
 def _traffic(name: str) -> str:
-    """A class of traffic in words; its name where it is none that this version knows."""
+    """A class of traffic in words; its own name if this version does not know it."""
     return _TRAFFIC.get(name, name)
 
 
 def own_words(own: Sequence[Mapping[str, Any]]) -> str:
-    """The waits of all jobs behind their own traffic, in one sentence.
+    """One sentence about the waits of all jobs behind their own traffic.
 
     >>> own_words([{"victim": "milc", "victim_class": "mpi", "where": "network", "share": 0.2}])
     "Waits behind own traffic: milc's messages 20% of their time in the network"
@@ -355,7 +357,7 @@ def _finding(
     key: tuple[str, ...],
     rows: list[dict[str, Any]],
     job: Mapping[str, Any],
-    # What no call waits for is a part of all such waits.
+    # Waits outside calls have all such waits as their total.
     all_waits_s: float | None,
     servers: int,
 ) -> Finding:

@@ -1,8 +1,8 @@
 """Differences between two results: settings, metrics of jobs, links, servers, and interference.
 
-Keys of the scenario are dotted, and jobs are matched by name, not by position, so that a job that was added
-does not make all others look changed. Ratios are B / A. `comparison_page.py` shows it to people; `odonata
-compare --json` prints it as it is. Its keys are declared in `answers/compare.py`.
+Keys of the scenario are dotted. Jobs are matched by name, so that an added job does not shift the others.
+Ratios are B / A. `comparison_page.py` prints the comparison for people; `odonata compare --json` prints it
+unchanged. `answers/compare.py` declares its keys.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from odonata.answers.compare import BlameChange, Change, Comparison, JobChange, Pair, Setting, Side
     from odonata.results.results import Results
 
-#: Columns of a link or server that are added up.
+#: Columns of a link or server that are summed.
 _LINK_SUMS = ("bytes", "packets", "busy_s", "saturation_s")
 _SERVER_SUMS = (
     "requests",
@@ -94,9 +94,9 @@ def _identity(results: Results) -> Side:
 
 
 def settings(a: dict[str, Any], b: dict[str, Any]) -> list[Setting]:
-    """The settings in which two resolved scenarios differ; jobs are told apart by name.
+    """The settings in which two resolved scenarios differ; jobs are matched by name.
 
-    Where the routing algorithm differs, keys that only one of the two algorithms has go without saying.
+    If the routing algorithm differs, keys that only one of the two algorithms has are left out.
 
     >>> a = {"network": {"routing": {"algorithm": "ugal", "bias": 1.0}}, "jobs": []}
     >>> b = {"network": {"routing": {"algorithm": "minimal"}}, "jobs": []}
@@ -118,7 +118,7 @@ def settings(a: dict[str, Any], b: dict[str, Any]) -> list[Setting]:
         if name in here and name in there:
             found += differences(here[name], there[name], key)
         else:
-            # A job that only one of them has is one change, not one for each of its keys.
+            # A job that only one scenario has is one change, not one per key.
             change = "removed" if name in here else "added"
             found.append({"key": key, "change": change, "a": here.get(name), "b": there.get(name)})
     return found
@@ -150,7 +150,7 @@ def _is_number(field: Any) -> bool:
 
 
 def _value(job: dict[str, Any], column: str) -> float | int | None:
-    """A job's value of a column; None where nothing was counted that it could be about."""
+    """A job's value of a column; None without measurements."""
     for count, columns in _COUNTED.items():
         if column.startswith(columns) and not job.get(count, 1):
             return None
@@ -161,7 +161,7 @@ def _value(job: dict[str, Any], column: str) -> float | int | None:
 def _sums(
     a: Results, b: Results, table: str, group: str | None, columns: tuple[str, ...]
 ) -> Iterator[tuple[Any, Change]]:
-    """The sums of columns, each with the group whose sum it is."""
+    """The sums of columns, each with its group."""
     if not all(offers(results, table) for results in (a, b)):
         return
     left, right = (needed(results, table, (*([group] if group else []), *columns)) for results in (a, b))
@@ -214,7 +214,7 @@ def _blame(a: Results, b: Results, least: float) -> list[BlameChange] | None:
     def values(row: BlameChange) -> tuple[float, float]:
         return row["a"] or 0.0, row["b"] or 0.0
 
-    # What was always small beside the rest is not worth a line, however much it changed.
+    # Values that are small in both results get no line, however much they changed.
     most = max((max(values(row)) for row in rows), default=0.0)
     rows = [row for row in rows if _changed(row, least) and max(values(row)) >= least * most]
     return sorted(rows, key=lambda row: -abs(values(row)[1] - values(row)[0]))

@@ -1,4 +1,4 @@
-"""What differs between two results, for people."""
+"""The differences between two results, for people."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rich.table import Table
 from odonata.base.terminal import console, explain, say, show_table, table
 from odonata.base.wording import digits, factor, quantity
 
-#: Characters of a setting that are shown.
+#: Most characters of a setting.
 LONGEST = 34
 
 
 def show(found: Mapping[str, Any], least: float, stream: TextIO | None = None) -> None:
-    """Prints the comparison `found` of metrics that change by `least`."""
+    """Prints the comparison `found`, whose metrics change by at least `least`."""
     out = console(stream)
     for side in ("a", "b"):
         say(out, f"{side.upper()}: {_identity(found[side])}")
@@ -74,7 +74,7 @@ def _scenario(changes: list[dict[str, Any]]) -> Table:
 
 
 def _setting(value: Any) -> str:
-    """A setting in few words.
+    """A setting, shortened.
 
     >>> _setting("5.25 GiB/s"), _setting(list(range(40))), _setting({"nodes": list(range(40))})
     ('5.25 GiB/s', '[0, 1, 2, 3, 4, 5, ... 40 in all]', '{"nodes": [0, 1, 2, 3, 4, 5, 6,...')
@@ -97,7 +97,7 @@ def _metrics(rows: list[dict[str, Any]], group: str | None) -> Table:
 
 
 def _heading(row: dict[str, Any]) -> str:
-    """A column's name without its unit, which its values have."""
+    """A column's name without its unit, which the values show."""
     suffix = {"s": "_s", "bytes/s": "_bytes_per_s"}.get(row["unit"], "")
     return str(row["metric"]).removesuffix(suffix).replace("_", " ")
 

@@ -1,11 +1,12 @@
 """The chain of waits that ends a job, with culprits, places and times, from the table `lost_time_path`.
 
-The end of a rank is followed backwards: what it had lost by then it lost in its last wait, or had inherited
-from the wait that this one stems from, of this rank or of the one whose message it waited for. What slack has
-taken up on the way is taken off what was lost before, from all by the same share, so that the parts add up to
-what was lost. What a job has lost to others and to itself is followed side by side: of several ranks the
-last one says what it lost to others, the one that would have been last alone what it lost to itself, which
-need not be on the chain.
+The chain is followed backwards from the end of a rank. The loss at a wait arose there, or was inherited from
+an earlier wait: of this rank, or of the rank whose message it waited for. Slack on the way reduces all
+earlier losses by the same share, so that the parts add up to the total.
+
+Losses to other jobs and to the job itself are followed side by side. Of several ranks, the last one
+determines the loss to other jobs. The rank that would have been last alone determines the loss to the job
+itself, and need not be on the chain.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 #: Name of the table.
 NAME = "lost_time_path"
 
-#: Its columns.
+#: Columns of the table.
 COLUMNS = (
     *("job", "rank", "wait", "call", "number", "begin_s", "end_s", "from_rank", "from_wait"),
     *("culprit", "culprit_class", "kind", "place", "link", "name", "server", "lost_s"),
@@ -36,27 +37,27 @@ COLUMNS = (
 
 _INHERITED = "inherited"
 
-#: Part of what was lost in all below which a place is not named.
+#: Smallest part of the total loss for which a place is named.
 LEAST = 0.01
 
 
 @dataclass(frozen=True)
 class Share:
-    """What was lost by one job's fault at one place."""
+    """The loss to one job at one place."""
 
-    #: The job that held what was waited for; empty: several, or it is not known which.
+    #: The job that held the resource; empty: several jobs, or unknown.
     culprit: str
-    #: mpi or io: what of it.
+    #: Class of its traffic: mpi or io.
     culprit_class: str
-    #: What was waited for, as in the table lost_time; elsewhere: at further places.
+    #: The resource, as in the table lost_time; elsewhere: further places.
     kind: str
     #: link, server or metadata; empty: further places.
     place: str
-    #: Number of the link or server there; -1: none.
+    #: Number of the link or server; -1: none.
     number: int
     #: Name of the link.
     name: str
-    #: How much later the end came for it.
+    #: Delay of the end because of it.
     lost_s: float
 
     @property
@@ -71,7 +72,7 @@ class Share:
         return "other places"
 
     def whose(self, job: str) -> str:
-        """Who held it, in the words of `job`."""
+        """The culprit, from the view of `job`."""
         if not self.culprit:
             return "several"
         owner = "its own" if self.culprit == job else f"{self.culprit}'s"
@@ -84,40 +85,40 @@ class Wait:
 
     #: The rank that waited.
     rank: int
-    #: Its number there.
+    #: The number of the wait within the rank.
     wait: int
-    #: What was called, and its number in the program.
+    #: The call, and its number in the program.
     call: str
     number: int
-    #: When it was called, and when it ended.
+    #: Start and end of the call.
     begin_s: float
     end_s: float
-    #: The rank whose message it waited for; the same one: for something else. -1: none.
+    #: The rank whose message it waited for; the same rank: for another resource. -1: none.
     from_rank: int
-    #: The wait there until which all before was lost.
+    #: The wait of that rank up to which the earlier loss counts.
     from_wait: int
-    #: What was lost by its end.
+    #: Loss by its end.
     lost_s: float
-    #: Of that, what its own job has cost it.
+    #: The part of lost_s that the rank's own job caused.
     own_s: float
-    #: Of lost_s, what was inherited, and of that, what its own job has cost it.
+    #: The inherited part of lost_s, and the part of it that the own job caused.
     inherited_s: float
     inherited_own_s: float
-    #: What it has added to the end, by culprit, kind and place.
+    #: Additions to the delay of the end, by culprit, kind and place.
     shares: tuple[Share, ...]
 
     @property
     def others_s(self) -> float:
-        """What was lost to others by its end."""
+        """Loss to other jobs by its end."""
         return self.lost_s - self.own_s
 
     @property
     def added_s(self) -> float:
-        """How much later the end came for what was lost here."""
+        """Delay of the end because of the losses at this wait."""
         return sum(share.lost_s for share in self.shares)
 
     def words(self, job: str, least_s: float = 0.0) -> str:
-        """What happened, as a sentence; places where less than `least_s` was lost are not named."""
+        """The wait as a sentence; places with a loss below `least_s` are not named."""
         call = {"end": "at its end", "iteration": f"at the end of iteration {self.number}"}
         what = call.get(self.call, f"in {self.call} (call {self.number})")
         others = self.from_rank not in (self.rank, -1)
@@ -137,35 +138,36 @@ class Wait:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a job, a rank or an iteration ended when it did."""
+    """The reasons for the end of a job, a rank or an iteration."""
 
     #: The job.
     job: str
-    #: The rank that is followed: the last one, unless another was asked for.
+    #: The rank that the chain follows: the last one, unless the caller chose another.
     rank: int
-    #: The iteration, unless it is the end.
+    #: The iteration; None: the end of the job.
     iteration: int | None
-    #: When it ended.
+    #: The time of the end.
     end_s: float
-    #: How much later than without waits: less than its rank lost, where another one would have been last.
+    #: Delay relative to a run without waits: less than the loss of its rank if another rank would have been
+    #: last.
     lost_s: float
-    #: Of that, what was lost before the first wait of the chain: before the iteration, or before the waits
-    #: that are kept.
+    #: The part of lost_s from before the first wait of the chain: before the iteration, or before the
+    #: recorded waits.
     earlier_s: float
     #: By culprit, kind and place, the largest first; with earlier_s they add up to lost_s.
     shares: tuple[Share, ...]
-    #: The chain, in the order of time.
+    #: The chain, in time order.
     waits: tuple[Wait, ...]
-    #: How much later the job started, by culprit; not of an iteration.
+    #: Delay of the job's start, by culprit; not for an iteration.
     before: tuple[Part, ...] = ()
 
     @property
     def least_s(self) -> float:
-        """What has to be lost at a place for it to be named."""
+        """Smallest loss for which a place is named."""
         return LEAST * self.lost_s
 
     def words(self) -> list[str]:
-        """What was lost where, the sentence that adds up first."""
+        """The losses and their places, the sentence with the total first."""
         subject = self.job if self.iteration is None else f"{self.job}'s iteration {self.iteration}"
         started = lost_time.started_later(self.before) if self.before else ""
         later = [f"{started[0].upper()}{started[1:]}."] if started else []
@@ -189,7 +191,7 @@ class Explanation:
         ]
 
     def chain_words(self, most: int) -> list[str]:
-        """The waits of the chain in the order of time; of more than `most` the heaviest, and its end."""
+        """The waits of the chain in time order; beyond `most`, the longest ones and the last."""
         order = sorted(range(len(self.waits)), key=lambda at: (-self.waits[at].added_s, at))
         kept = {*order[:most], *range(len(self.waits))[-1:]}
         lines = [self.waits[at].words(self.job, self.least_s) for at in sorted(kept)]
@@ -200,13 +202,13 @@ class Explanation:
         return lines
 
     def as_dict(self) -> Chain:
-        """All of it, for machines."""
+        """All fields, for JSON."""
         waits = [_plain(wait) | {"words": wait.words(self.job, self.least_s)} for wait in self.waits]
         return cast("Chain", _plain(self) | {"waits": waits, "words": " ".join(self.words())})
 
 
 def _plain(of: Wait | Explanation) -> dict[str, Any]:
-    """Its fields; the shares as dictionaries."""
+    """The fields of an object; the shares as dictionaries."""
     lists = {
         name: [asdict(one) for one in vars(of)[name]] for name in ("shares", "before") if name in vars(of)
     }
@@ -215,7 +217,7 @@ def _plain(of: Wait | Explanation) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Group:
-    """Shares by one culprit's fault in one kind of wait."""
+    """Shares of one culprit in one kind of wait."""
 
     first: Share
     lost_s: float
@@ -243,7 +245,7 @@ def _groups(job: str, shares: Sequence[Share]) -> list[_Group]:
 
 
 def measured(results: Results) -> bool:
-    """Whether waits were kept from which a chain can be told."""
+    """Whether the run recorded the waits that a chain needs."""
     run = results.run.get("scenario", {}).get("run", {})
     return bool(run.get("lost_time_path")) and offers(results, NAME)
 
@@ -259,10 +261,10 @@ def collect(
 def of_jobs(
     results: Results, *, job: str | None = None, rank: int | None = None, iteration: int | None = None
 ) -> list[Explanation]:
-    """Why each job, or the one of this name, ended when it did; or its `rank`, or its iteration.
+    """Explains the end of each job, or of the named one; or of its `rank`, or of its iteration.
 
     Raises:
-        InputError: No waits were kept, or none of that job, rank or iteration.
+        InputError: The run recorded no waits, or none of that job, rank or iteration.
     """
     if not measured(results):
         raise InputError(
@@ -294,7 +296,7 @@ def of_jobs(
     before = {lost.job: lost.before for lost in lost_time.of_jobs(results) or []}
     found = []
     for name in chosen:
-        # Of all jobs, those that have such an end.
+        # Without a name: all jobs that have such an end.
         if job is None and not _has_end(of_each.get(name, {}), rank, iteration):
             continue
         if name not in of_each:
@@ -309,7 +311,7 @@ def of_jobs(
 
 
 def _missing(job: str, rank: int | None, iteration: int | None) -> InputError:
-    """Nothing of this is kept."""
+    """The error for an end that was not recorded."""
     if iteration is not None:
         return InputError(
             f"no recorded wait of {job} at the end of that iteration",
@@ -342,7 +344,7 @@ def _wait(rows: Sequence[dict[str, Any]]) -> Wait:
     shares = tuple(_share(row) for row in rows if row["kind"] != _INHERITED)
     inherited = [(row["culprit"], row["lost_s"]) for row in rows if row["kind"] == _INHERITED]
     inherited_s = sum(lost_s for _, lost_s in inherited)
-    # Of others it is not said whose fault it was.
+    # The culprit of an inherited loss is recorded only for the own job.
     inherited_own_s = sum(lost_s for culprit, lost_s in inherited if culprit)
     own_s = inherited_own_s + sum(share.lost_s for share in shares if share.culprit == first["job"])
     lost_s = inherited_s + sum(share.lost_s for share in shares)
@@ -364,7 +366,7 @@ def _share(row: dict[str, Any]) -> Share:
 
 
 def _ends(waits: _Waits, rank: int | None, iteration: int | None) -> Iterator[Wait]:
-    """The waits with which ranks end, or the iteration."""
+    """The waits with which ranks, or the iteration, end."""
     for wait in waits.values():
         last = (
             wait.call == "end" if iteration is None else (wait.call, wait.number) == ("iteration", iteration)
@@ -381,11 +383,11 @@ def _explain(job: str, waits: _Waits, rank: int | None, iteration: int | None) -
     ends = list(_ends(waits, rank, iteration))
     if not ends:
         raise _missing(job, rank, iteration)
-    # The last one; of several at the same instant the one that has lost least, as in the table lost_time.
+    # The last one; of several at the same instant the one with the smallest loss, as in the table lost_time.
     end = min(ends, key=lambda wait: (-wait.end_s, wait.others_s, wait.rank))
     begin_s = _begin(waits, iteration)
-    # Of several ranks, the one that would have been last alone says how much is lost to others, and the one
-    # that would have been last without waits how much in all.
+    # The rank that would have been last alone determines the loss to other jobs; the rank that would have
+    # been last without waits determines the total loss.
     others_s = min(end.others_s, end.end_s - max(wait.end_s - wait.others_s for wait in ends))
     lost_s = max(others_s, end.end_s - max(wait.end_s - wait.lost_s for wait in ends))
     chain: list[Wait] = []
@@ -421,14 +423,14 @@ def _share_of(part_s: float, whole_s: float) -> float:
 
 
 def _own(share: float, needed_s: float, wait: Wait) -> tuple[float, float]:
-    """The share that counts of what `wait` lost to its own job, if `share` of `needed_s` does; the rest."""
+    """The part of `needed_s` of the loss of `wait` to its own job, by the given share; and the rest."""
     if needed_s <= wait.own_s:
         return share * _share_of(needed_s, wait.own_s), 0.0
     return share, share * (needed_s - wait.own_s)
 
 
 def _begin(waits: _Waits, iteration: int | None) -> float:
-    """When the iteration began: when the one before had ended."""
+    """The start of the iteration, which is the end of the previous one."""
     if iteration is None:
         return float("-inf")
     return max((wait.end_s for wait in _ends(waits, None, iteration - 1)), default=float("-inf"))

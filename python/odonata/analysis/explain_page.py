@@ -1,4 +1,4 @@
-"""What `odonata explain` prints: the sentence that adds up, and the chain, wait by wait."""
+"""The output of `odonata explain`: the sentence with the total, and the chain wait by wait."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from odonata.base.terminal import console, explain
 
 
 def show(chains: Sequence[Explanation], most: int, stream: TextIO | None = None) -> None:
-    """Prints the chains, of each at most so many waits."""
+    """Prints the chains, at most `most` waits of each."""
     out = console(stream)
     for number, chain in enumerate(chains):
         explain(out, *([""] if number else []), *chain.words())

@@ -1,8 +1,9 @@
-"""Reference of JSON: the keys of a JSON Schema with what they mean.
+"""Reference of JSON answers: the keys of a JSON Schema and their meanings.
 
-`docs/results.md` and `odonata schema --markdown` show them.
+`docs/results.md` and `odonata schema --markdown` show it.
 
-A key after `.` stands below the one before it, `[]` is a list, JOB and METRIC are any name of one.
+A key after `.` belongs to the object before it, `[]` marks a list, and JOB and METRIC stand for any such
+name.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ _KINDS = {"run": run_record.Run} | ANSWERS
 
 
 def schema(name: str) -> dict[str, Any]:
-    """The JSON Schema of run.json, or of what a command answers with `--json`."""
+    """The JSON Schema of run.json, or of a command's answer with `--json`."""
     return schema_of(_KINDS[name])
 
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """All of them, by name."""
+    """All schemas, by name."""
     return {name: schema(name) for name in _KINDS}
 
 
 def meanings(schema: dict[str, Any]) -> dict[str, str]:
-    """What the keys of a JSON Schema mean; those without a text are left out.
+    """The meanings of the keys of a JSON Schema; keys without a text are left out.
 
     >>> item = {"type": "object", "properties": {"job": {"description": "Its name."}}}
     >>> meanings({"properties": {"jobs": {"items": item}, "of": {"additionalProperties": item}}})
@@ -44,7 +45,7 @@ def _meanings(schema: dict[str, Any], key: str, definitions: dict[str, Any]) -> 
         if "description" in inner:
             yield place, " ".join(inner["description"].split())
         yield from _meanings(inner, place, definitions)
-    # Whatever has a name of its own below was described there.
+    # An object with a name of its own was described above.
     each, names = schema.get("items"), schema.get("additionalProperties")
     if isinstance(each, dict):
         yield from _meanings(each, f"{key}[]", definitions)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: Name of the table.
 NAME = "lost_time"
 
-#: Columns of the table that are added up.
+#: Columns of the table that are summed.
 _COLUMNS = ("victim", "culprit", "culprit_class", "kind", "lost_s")
 
 _WHAT = {
@@ -31,14 +31,14 @@ _WHAT = {
     "lock": "for file locks",
 }
 
-#: The kind of what was lost before a job started.
+#: The kind of a loss before the start of a job.
 _START = "start"
 
 _TRAFFIC = {"mpi": "messages", "io": "I/O"}
 
 
 def of_traffic(culprit_class: str) -> str:
-    """What of a job it is, in words.
+    """The class of a job's traffic, in words.
 
     >>> of_traffic("mpi")
     'messages'
@@ -48,48 +48,48 @@ def of_traffic(culprit_class: str) -> str:
 
 @dataclass(frozen=True)
 class Part:
-    """What a job lost to another, or to itself."""
+    """The loss of a job to another, or to itself."""
 
-    #: The job that held what was waited for.
+    #: The job that held the resource.
     culprit: str
-    #: mpi or io: what of it.
+    #: Class of its traffic: mpi or io.
     culprit_class: str
-    #: What was waited for: link, buffer, memory, space, device, metadata or lock.
+    #: The resource: link, buffer, memory, space, device, metadata or lock.
     kind: str
-    #: How much later the job ended for it.
+    #: Delay of the job's end because of it.
     lost_s: float
 
 
 @dataclass(frozen=True)
 class Lost:
-    """What a job lost in all."""
+    """The whole loss of a job."""
 
     job: str
-    #: How much later it ended.
+    #: Delay of its end.
     lost_s: float
-    #: Of that, what others did.
+    #: The part of it that other jobs caused.
     others_s: float
-    #: How long it took.
+    #: Duration of the job.
     elapsed_s: float
-    #: How long it took alone, if the run has that baseline.
+    #: Duration alone, if the run has that baseline.
     alone_s: float | None
-    #: By culprit and kind, the largest first; they add up.
+    #: By culprit and kind, the largest first; they add up to lost_s.
     parts: tuple[Part, ...]
-    #: How much later it started, by culprit, the largest first; no part of the above.
+    #: Delay of its start, by culprit, the largest first; not part of lost_s.
     before: tuple[Part, ...] = ()
 
     @property
     def predicted_s(self) -> float:
-        """How long it would, about, take alone."""
+        """Estimated duration alone."""
         return self.elapsed_s - self.others_s
 
     @property
     def started_later_s(self) -> float:
-        """How much later it started than it would have without waits of what it starts after."""
+        """Delay of the start because of waits of the jobs that it starts after."""
         return _sum(self.before)
 
     def words(self) -> str:
-        """What it lost, as a sentence."""
+        """The loss as a sentence."""
         text = self._lost_words()
         return f"{text}; {started_later(self.before)}" if self.before else text
 
@@ -111,7 +111,7 @@ class Lost:
         return text
 
     def as_dict(self) -> dict[str, Any]:
-        """All parts, for machines."""
+        """All fields, for JSON."""
         more = {
             "predicted_s": self.predicted_s,
             "started_later_s": self.started_later_s,
@@ -121,7 +121,7 @@ class Lost:
 
 
 def started_later(before: tuple[Part, ...]) -> str:
-    """How much later a job started, by cause."""
+    """The delay of a job's start, by cause, in words."""
     shares = (f"{duration(part.lost_s)} because of {_whose(part)}" for part in before)
     return f"it started {duration(_sum(before))} later: {', '.join(shares)}"
 
@@ -165,7 +165,7 @@ def _lost(job: str, elapsed_s: float, alone_s: float | None, parts: list[Part]) 
 
 
 def _alone(results: Results) -> dict[str, float]:
-    """The time alone of each job whose baseline completed."""
+    """The duration alone of each job whose baseline completed."""
     if not results.run.get("baselines"):
         return {}
     times = {}

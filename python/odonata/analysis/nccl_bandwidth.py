@@ -5,8 +5,8 @@ collective, which makes it comparable with the bandwidth of a GPU's links for an
 factors are those of nccl-tests (`doc/PERFORMANCE.md` and `src/*.cu` at commit 24874bd): S is the vector of an
 all-reduce or a broadcast, and all blocks together of an all-gather or a reduce-scatter.
 
-t is the time of a call, mean over ranks and calls: from the end of the call before it to its own end, without
-the computation between the two.
+t is the time of a call, averaged over ranks and calls: from the end of the previous call to its own end,
+without the computation between them.
 """
 
 from __future__ import annotations
@@ -42,16 +42,17 @@ def bus_factor(collective: str, ranks: int) -> float:
 class _Calls:
     """The calls of one workload in a job's list."""
 
-    #: Its settings.
+    #: Settings of the workload.
     settings: dict[str, Any]
     #: Time of each call, mean over ranks.
     times_s: list[float] = field(default_factory=list)
 
 
 def of_results(results: Results) -> list[NcclSummary]:
-    """A row for each workload `nccl` of each job of which a call has ended.
+    """A row for each workload `nccl` with a completed call, of each job.
 
-    Jobs that also do something else are left out: how many iterations that marks is not written.
+    Jobs that mix NCCL with other workloads are left out: the results do not record how many iterations those
+    mark.
     """
     jobs = results.run.get("scenario", {}).get("jobs", [])
     lists = {job["name"]: nccl for job in jobs if (nccl := _workloads(job.get("workload") or {}))}
@@ -60,7 +61,7 @@ def of_results(results: Results) -> list[NcclSummary]:
     ends: dict[str, list[tuple[int, float]]] = {}
     rows = {row["job"]: row for row in results.rows("jobs")}
     for row in results.rows("iterations"):
-        # Of the ranks that have ended a call the mean is no time of all.
+        # The mean over only some ranks would be no time of the job.
         if row["job"] in lists and row["ranks"] == rows[row["job"]]["ranks"]:
             ends.setdefault(row["job"], []).append((row["iteration"], row["mean_s"]))
     found: list[NcclSummary] = []
@@ -83,7 +84,7 @@ def _workloads(workload: dict[str, Any]) -> list[dict[str, Any]] | None:
 
 
 def _order(calls: list[_Calls]) -> Iterator[_Calls]:
-    """To which workload each call of a job belongs; the list begins again after its last one."""
+    """The workload that each call of a job belongs to; the list repeats."""
     for one in cycle(calls):
         yield from (one for _ in range(one.settings["iterations"]))
 

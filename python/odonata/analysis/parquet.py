@@ -19,15 +19,15 @@ from odonata.errors import is_mistake
 
 
 def read(file: Path) -> pa.Table:
-    """The table in `file`, or an `InputError` that names it.
+    """Reads the table in `file`; raises an `InputError` that names the file.
 
-    Documented columns that are there have their documented types, and no missing values. Which have to be
-    there, whoever uses them says.
+    Documented columns have their documented types and no missing values. The caller checks which columns are
+    there.
     """
     try:
         foreign.check(file)
-        # Not a file of Python's: threads of the reader would ask for the interpreter when it is about to end.
-        # Not by `read_table`: it imports the package for data sets, and with it pandas.
+        # Not a Python file: its reader threads would need the interpreter while it shuts down.
+        # Not `read_table`: it imports the package for data sets, and with it pandas.
         with (
             pa.OSFile(str(file)) as content,
             pq.ParquetFile(content, page_checksum_verification=True) as parts,
@@ -39,7 +39,7 @@ def read(file: Path) -> pa.Table:
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None and not is_mistake(error):
             raise
-        # Whatever a damaged file makes of its reader.
+        # A damaged file may raise any of these errors.
         lines = str(error).strip().splitlines()
         raise damaged(file, f"it cannot be read: {lines[0] if lines else type(error).__name__}") from None
     known = _types(file.stem)
@@ -57,13 +57,13 @@ def read(file: Path) -> pa.Table:
 
 
 def documentation() -> list[dict[str, Any]]:
-    """Every table of a result: those that the core writes, and those that are made of them here."""
+    """Every table of a result: the core's, and those computed from them."""
     core: list[dict[str, Any]] = json.loads(_core.table_docs())
     return [*core, slowdown.documentation()]
 
 
 def _as(kind: pa.DataType, column: pa.ChunkedArray, file: Path, name: str) -> pa.ChunkedArray:
-    """A column with another type of numbers or of text, as other programs write them."""
+    """Converts a column that another program wrote with a related type of numbers or text."""
     alike = all(map(_is_number, (kind, column.type))) or not any(map(_is_number, (kind, column.type)))
     try:
         if alike:

@@ -1,4 +1,4 @@
-"""Reference page of the result tables, written from what the core says about itself, so that it cannot drift.
+"""Reference page of the result tables, generated from the core's own description.
 
 `docs/results.md` is `tables_page` of the core's documentation. `make docs` writes it; a test compares it.
 """

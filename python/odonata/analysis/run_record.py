@@ -1,8 +1,8 @@
-"""What is in the JSON files of results and unfinished runs, declared as types, and how they are read.
+"""Declarations of the JSON files of results and unfinished runs, and their reader.
 
-Such a file may have come from anywhere, and have been altered since. Whatever reads one asks `read` for it,
-and gets an object of which everything that is declared here is there and of its type; or an `InputError`
-that names the file, the key, what was seen and what was expected. Keys that are not declared may be there.
+Such a file may come from anywhere and may have been edited. `read` returns an object that has every declared
+key with its type, or raises an `InputError` with the file, the key, the value and the expectation. Undeclared
+keys are allowed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from odonata.errors import InputError, is_mistake
 
 
 def _is_place_below(value: str) -> bool:
-    """Whether it is the path of something in the folder of the file."""
+    """Whether the path lies in the folder of the file."""
     if not value or "\0" in value:
         return False
     path = PurePosixPath(value)
@@ -30,16 +30,16 @@ def _is_place_below(value: str) -> bool:
 
 @dataclass(frozen=True)
 class Expected:
-    """What a value is, in words, where its type does not tell."""
+    """The expected values in words, where the type does not tell."""
 
     words: str
 
     def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> dict[str, Any]:
-        """Adds them to the JSON Schema."""
+        """Adds the words to the JSON Schema."""
         return dict(handler(core_schema)) | {"expected": self.words}
 
 
-#: Somewhere in the folder of the file.
+#: A path in the folder of the file.
 Place = Annotated[str, Predicate(_is_place_below), Expected("a folder in this one")]
 
 
@@ -59,7 +59,7 @@ class RunTable(TypedDict):
 
 @declared
 class Scenario(TypedDict):
-    """Of a resolved scenario, what is read back."""
+    """The parts of a resolved scenario that are read back."""
 
     name: str | None
     seed: Count
@@ -69,18 +69,20 @@ class Scenario(TypedDict):
 
 @declared
 class Baseline(TypedDict):
-    """How a baseline ended, in the run.json of the run that it belongs to."""
+    """The end of a baseline, in the run.json of its run."""
 
     outcome: str
-    """As below, or why there is none: out-of-memory, killed, crashed, failed, interrupted, not-run."""
+    """Outcome as below, or the reason for its absence: out-of-memory, killed, crashed, failed, interrupted,
+    not-run.
+    """
     detail: str | None
-    """The same in words where there is more to say."""
+    """Details of the outcome in words."""
     digest: str | None
-    """That of its result; null if there is none."""
+    """Digest of its results; null without results."""
     wall_s: Number | None
-    """Time that it took, in seconds."""
+    """Its wall time, in seconds."""
     folder: Place | None
-    """Its result, in this one; null if there is none."""
+    """Its result folder inside this one; null without results."""
 
 
 @declared
@@ -88,18 +90,18 @@ class Written(TypedDict):
     """A scenario as it was written."""
 
     file: str
-    """Name of its file."""
+    """Name of the file."""
     text: str
-    """Its text."""
+    """Text of the file."""
     set: list[str]
-    """Settings that replaced those of the text, KEY=VALUE."""
+    """Settings that override those of the text, KEY=VALUE."""
     seed: Count | None
-    """The seed that replaced the text's, or null."""
+    """The seed that replaces the text's, or null."""
 
 
 @declared
 class ProcessCost(TypedDict):
-    """What a run has cost one of the simulator's processes."""
+    """The cost of a run for one of the simulator's processes."""
 
     events: Count
     """Events that this process of the simulator handled."""
@@ -111,72 +113,74 @@ class ProcessCost(TypedDict):
 
 @declared
 class Speculation(TypedDict):
-    """What the optimistic scheduler has done."""
+    """The work of the optimistic scheduler."""
 
     speculated: Count
     """Events handled beyond a window."""
     rolled_back: Count
-    """Those of them that were undone."""
+    """Speculated events that were rolled back."""
     rollbacks: Count
     """Rollbacks of a part, each of one event or more."""
     anti_messages: Count
-    """Messages that took others back."""
+    """Messages that cancel others."""
     gvt_rounds: Count
-    """Rounds in which global virtual time was found."""
+    """Computations of the global virtual time."""
     efficiency: Number
-    """Share of the events handled that were for good."""
+    """Share of the handled events that were committed."""
     peak_journal_bytes: Count
-    """Largest size of what is kept to undo events, in bytes."""
+    """Largest size of the undo log, in bytes."""
 
 
 @declared
 class ThreadTrial(TypedDict):
-    """A comparison of two numbers of threads, by stretches of the run that alternate between them."""
+    """A comparison of two numbers of threads, by alternating stretches of the run."""
 
     fewer: Count
-    """The smaller number."""
+    """The smaller number of threads."""
     more: Count
-    """The larger number."""
+    """The larger number of threads."""
     clock: Number
-    """Time on the clock per event with more threads, over that with fewer: 0.75 or less pays."""
+    """Wall time per event with more threads, over that with fewer; the larger number is used at 0.75 or
+    less.
+    """
     cpu: Number
-    """CPU time per event likewise."""
+    """CPU time per event with more threads, over that with fewer."""
 
 
 @declared
 class MeasuredThreads(TypedDict):
-    """Which number of threads a run took by measurement."""
+    """The number of threads that a run chose by measurement."""
 
     share_of_events: Number
     """Share of the events that this number of threads handled."""
     trials: Count
-    """How often two numbers of threads were compared."""
+    """Number of comparisons."""
     trial: ThreadTrial | None
-    """The last comparison that chose this number; null if there was none."""
+    """The last comparison that chose this number; null without one."""
     why: str
-    """The choice in words."""
+    """The reason for the choice, in words."""
 
 
 @declared
 class Schedule(TypedDict):
-    """How a run was carried out."""
+    """The execution of a run."""
 
     reasons: list[str]
-    """Why this scheduler, these threads and parts."""
+    """The reasons for this scheduler, these threads and parts."""
     parts: Count
-    """Parts of the machine."""
+    """Number of parts of the machine."""
     lookahead_s: Number | None
     """Shortest delay between parts, in seconds; null if there is one part."""
     rounds: Count
     """Rounds of the scheduler."""
     events_per_window: Number
-    """Events that a part handled before it waited, mean."""
+    """Events that a part handled between two waits, mean."""
     sent_between_parts: Count
     """Events and credits sent from part to part."""
     waiting_share: Number
     """Share of the threads' time spent waiting."""
     searches: Number
-    """Messages and receives that were expected to be looked through to match messages."""
+    """Estimated comparisons of messages and receives in matching."""
     processes: list[ProcessCost]
     """The processes of the simulator:"""
     measured: NotRequired[MeasuredThreads]
@@ -187,23 +191,22 @@ class Schedule(TypedDict):
 
 @declared
 class Run(TypedDict):
-    """run.json, in the order in which it is written: how the run ended first, the long scenario last."""
+    """run.json, in the order in which it is written: the outcome first, the long scenario last."""
 
     outcome: str
-    """How the run ended: see below."""
+    """Outcome of the run: see below."""
     detail: str | None
-    """The same in words (waiting ranks, unfinished or missing work) where there is more to say, else
-    null."""
+    """Details in words (waiting ranks, unfinished or missing work); null if there are none."""
     digest: str
-    """Hash over everything that was measured. Equal digests, equal results, whatever ran them."""
+    """Hash over all results. Equal digests mean equal results, whatever the execution."""
     simulated_s: Number
     """Simulated time at the end, in seconds."""
     wall_s: Number
-    """Time that the run took, in seconds."""
+    """Wall time of the run, in seconds."""
     cpu_s: Number
-    """CPU time of that, in seconds; building the machine included."""
+    """CPU time of the run, in seconds, including the construction of the machine."""
     events: Count
-    """Events handled; on several threads with idle wake-ups, a few more or less."""
+    """Events handled; on several threads, idle wake-ups may add or remove a few."""
     packets: Count
     """Packets delivered, MPI and I/O."""
     packet_hops: Count
@@ -221,28 +224,29 @@ class Run(TypedDict):
     nodes: Count
     """Nodes of the machine."""
     scheduler: str
-    """Which scheduler ran it."""
+    """The scheduler."""
     threads: Count
-    """Threads that it ran on; where they were measured, the number that handled most events."""
+    """Number of threads; if the run chose it by measurement, the number that handled most events."""
     processes: Count
-    """Processes of the simulator that it ran on, 1 without MPI. Not the ranks of jobs."""
+    """Number of simulator processes, 1 without MPI; unrelated to the ranks of jobs."""
     schedule: Schedule
-    """How the run was carried out and how that went, on which no result depends:"""
+    """The execution of the run, which does not affect results:"""
     blame: bool
     """Whether waits were charged to jobs (tables blame and blame_series)."""
     timeline_cut: NotRequired[bool]
     """Only with `run.timeline`: whether `run.timeline.rows` was too small for all rows."""
     deadlock_cycle: list[str] | None
-    """Where network.routing.deadlock_check is warn: channels that can wait for each other in a circle, hop by
-    hop; empty if there are none. Else null: a run does not look for them, odonata check does."""
+    """If network.routing.deadlock_check is warn: a cycle of channels that can wait for each other, hop by
+    hop; empty if there is none. Otherwise null: only odonata check searches for cycles.
+    """
     version: str
     """Version of odonata."""
     baselines: dict[str, Baseline]
-    """For every job that was also run alone, how that ended. Empty without run.baselines."""
+    """The ending of each baseline, by job. Empty without run.baselines."""
     written: Written | None
-    """The scenario as it was written. Null of baselines, and of runs that several processes shared."""
+    """The scenario as written. Null for baselines, and for runs that several processes shared."""
     scenario: Scenario
-    """The scenario as resolved: every default filled in, every override applied."""
+    """The resolved scenario, with every default and override."""
 
 
 @declared
@@ -262,7 +266,9 @@ class About(TypedDict):
 
 
 def read(file: Path, kind: Any) -> dict[str, Any]:
-    """The content of a JSON file of this kind, or an `InputError`; `OSError` where the computer fails."""
+    """Reads a JSON file of this kind; raises `InputError` for its content and `OSError` for failures of the
+    computer.
+    """
     try:
         content = json.loads(foreign.read_bytes(file))
         check(content, kind)

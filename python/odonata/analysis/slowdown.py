@@ -24,7 +24,7 @@ DOC = (
     "Traffic that others tell to stop sends as long alone as together: what compares are its latencies."
 )
 
-#: A job's row of the table `jobs`, to which the percentiles of its I/O messages were added.
+#: A job's row of the table `jobs`, with the percentiles of its I/O messages.
 Row = Mapping[str, Any]
 
 
@@ -52,7 +52,7 @@ class Metric:
     column: str
     #: Column that is 0 if the metric does not apply.
     count: str | None = None
-    #: Whether it grows until the job ends; then only finished jobs are compared.
+    #: Whether it grows until the job ends; only finished jobs are then compared.
     whole: bool = False
 
     @property
@@ -174,10 +174,10 @@ def table(together: Results, alone: Mapping[str, Results]) -> pa.Table:
 
 
 def ends_with_others(job: Mapping[str, Any]) -> bool:
-    """Whether a job of a resolved scenario is traffic whose time depends on other jobs.
+    """Whether the duration of a job of a resolved scenario depends on other jobs.
 
-    It sends until they have ended, or starts after them and stops at a time (`Job::ends_with_others` of the
-    core).
+    Such traffic sends until other jobs have ended, or starts after them and stops at a fixed time
+    (`Job::ends_with_others` of the core).
 
     >>> traffic = {"synthetic": {"stop": None}}
     >>> ends_with_others({"start_after": [], "until": [0], "workload": traffic})
@@ -211,7 +211,7 @@ def _finished(row: Row) -> bool:
 
 
 def job_rows(results: Results) -> list[dict[str, Any]]:
-    """The table `jobs`, with what the table `messages` says about I/O messages."""
+    """The table `jobs`, with the latencies of I/O messages from the table `messages`."""
     messages = _by_job(results)
     columns = {name for metric in METRICS for name in (metric.column, metric.count) if name is not None}
     columns = {name for name in columns if not name.startswith("io_message")}
@@ -232,7 +232,8 @@ def _by_job(results: Results) -> dict[str, list[tuple[float, float, int]]]:
 
 
 def io_latency(messages: list[tuple[float, float, int]]) -> dict[str, Any]:
-    """Mean, percentiles (nearest rank) and maximum of latencies: of the middles of (low, high, count).
+    """Mean, percentiles (nearest rank) and maximum of latencies; a bin (low, high, count) counts at its
+    middle.
 
     >>> io_latency([(1.0, 1.0, 1), (2.0, 4.0, 2), (8.0, 8.0, 1)])["io_message_latency_p50_s"]
     3.0

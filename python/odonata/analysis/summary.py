@@ -1,7 +1,7 @@
 """The summary of a run as data: times of jobs, busiest links and servers, and interference between jobs.
 
-It reads only the results, so it works on old ones too. `summary_page.py` shows it to people;
-`odonata summary --json` prints it as it is. Its keys are declared in `answers/summary.py`.
+It reads only results, so it works on old ones too. `summary_page.py` prints it for people; `odonata summary
+--json` prints it unchanged. `answers/summary.py` declares its keys.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from odonata.answers.waits import Finding, LostTime
     from odonata.results.results import Results
 
-#: Links and servers that are listed.
+#: Number of links and servers in the lists.
 TOP = 5
 
-#: Columns that are looked at.
+#: Columns of the table `jobs` that the summary uses.
 _JOBS = (
     "job",
     "ranks",
@@ -75,7 +75,7 @@ _SERVERS = (
 
 
 def collect(results: Results) -> Summary:
-    """The summary of `results`; whatever does not apply is None, so that it can be written as JSON."""
+    """The summary of `results`; values that do not apply are None."""
     run = results.run
     fidelity = run_fidelity.of_scenario(run.get("scenario", {}))
     return {
@@ -121,16 +121,16 @@ def _hops_per_cpu_s(run: dict[str, Any]) -> float | None:
 
 
 def _job(results: Results, row: dict[str, Any], fidelity: str) -> JobSummary:
-    # A rank's own time, mean over ranks: the whole that the three shares are shares of.
+    # A rank's own time, averaged over ranks: the total of the three shares.
     whole = row["compute_s"] + row["non_compute_s"]
-    # Ranks with several streams block in few calls: what they neither compute nor do I/O in, they wait for
+    # Ranks with several streams block in few calls: time outside computation and I/O counts as waiting for
     # messages.
     works = row["compute_s"] > 0 or row["mpi_s"] > 0 or row["io_s"] > 0
     mpi_s = max(row["mpi_s"], row["non_compute_s"] - row["io_s"]) if works else 0.0
     call_p50_s, call_p99_s = _io_calls(results, row["job"])
 
     def counted(column: str, count: str) -> float | None:
-        """The value of a column, where something was counted that it is about."""
+        """The value of a column; None if nothing was counted."""
         value: float | None = row[column] if row[count] else None
         return value
 
@@ -208,7 +208,7 @@ def _servers(results: Results) -> list[ServerSummary]:
 
 
 def _server_skew(results: Results) -> ServerSkew | None:
-    """How unevenly storage servers were used; None if nothing was read or written."""
+    """Imbalance of the storage servers; None if nothing was read or written."""
     rows = needed(results, "servers", _SERVERS)
     moved = pc.add(rows["bytes_written"], rows["bytes_read"]).to_pylist()
     whole = sum(moved)
@@ -223,7 +223,7 @@ def _server_skew(results: Results) -> ServerSkew | None:
 
 def _losses(results: Results) -> list[LossSummary]:
     """Jobs with timeouts or losses."""
-    # Results of before know nothing of it.
+    # Results of older versions lack these columns.
     if not set(_LOSSES) & set(results.table("jobs").schema.names):
         return []
     losses: list[LossSummary] = [
@@ -265,7 +265,7 @@ def _stages(results: Results) -> list[StageSummary]:
 
 
 def _after_jobs(results: Results) -> float:
-    """How long the run went on after its last job, while servers drained."""
+    """How long the run continued after its last job, while servers drained."""
     jobs = needed(results, "jobs", _JOBS).to_pylist()
     ends = [row["start_s"] + row["elapsed_s"] for row in jobs]
     simulated_s = float(results.run["simulated_s"])
@@ -303,6 +303,6 @@ def _part(part: float, whole: float) -> float | None:
 
 
 def _largest(rows: Any, column: str) -> list[dict[str, Any]]:
-    """The `TOP` rows with the largest positive `column`; of equals the one that comes first."""
+    """The `TOP` rows with the largest positive `column`; the first of equal rows."""
     order = pc.sort_indices(rows[column], sort_keys=[(column, "descending")])
     return [row for row in rows.take(order[:TOP]).to_pylist() if row[column] > 0]

@@ -14,15 +14,15 @@ from odonata.base.terminal import console, explain, say, show_table, table
 from odonata.base.wording import MUCH, SIDE_BY_SIDE, duration, factor, rate, share, size
 from odonata.scenario import run_fidelity
 
-#: The busiest storage server is worth a line from this many times the mean on, here and in `odonata check`.
+#: Least ratio of the busiest storage server to the mean that gets a line, here and in `odonata check`.
 SKEW = 4.0
 
 
 def show(page: Mapping[str, Any], stream: TextIO | None = None, *, ending: bool = True) -> None:
-    """Prints a summary, as `summary.collect` made it, to `stream` (default: standard output).
+    """Prints a summary from `summary.collect` to `stream` (default: standard output).
 
     Args:
-        ending: Whether to print the details of the outcome, too.
+        ending: Also print the details of the outcome.
     """
     out = console(stream)
     explain(out, _heading(page))
@@ -80,7 +80,7 @@ def _jobs(jobs: list[dict[str, Any]], *, mixed: bool) -> Table:
     return page
 
 
-#: Heading and metric of the factors that are shown.
+#: Heading and metric of the ratios in the table.
 _FACTORS = {
     "time": "elapsed",
     "in MPI": "mpi",
@@ -151,7 +151,7 @@ def _latencies(jobs: list[dict[str, Any]]) -> Table:
 
 
 def _links(links: list[dict[str, Any]]) -> Table:
-    # Flows fill no buffers, and are no packets.
+    # Flows fill no buffers, and have no packets.
     packets = any(link["packets"] is not None for link in links)
     if packets:
         page = table("link", "class", "busy", "saturated", "carried", "packets", left=2)

@@ -1,7 +1,6 @@
-"""Tables on their way from the core to Parquet, and back.
+"""Conversion of tables between the core, Arrow and Parquet.
 
-Every field carries its `description` and `unit` as metadata, so that a file explains itself to whoever opens
-it:
+Every field carries its `description` and `unit` as metadata, so that a file explains itself:
 
 >>> field = describe("busy_s", "float64", unit="s", doc="Time in which the link transmits.")
 >>> field.metadata[b"unit"]
@@ -19,7 +18,7 @@ from odonata import _core
 from odonata.analysis.measured import file_of
 from odonata.base.output_file import whole_file
 
-#: Types of the core's documentation, and those of Arrow.
+#: Types of the core's documentation -> types of Arrow.
 TYPES: dict[str, pa.DataType] = {
     "float64": pa.float64(),
     "int64": pa.int64(),
@@ -36,12 +35,12 @@ def describe(name: str, kind: str, *, unit: str, doc: str) -> pa.Field:
 
 
 def from_core(simulation: _core.Simulation, name: str) -> pa.Table:
-    """Table `name` of a finished simulation; its arrays are the core's, not copies."""
+    """Table `name` of a finished simulation; its arrays share the core's memory."""
     return pa.Table.from_batches([simulation.table(name)])
 
 
 def write(table: pa.Table, folder: Path, name: str, *, synced: bool = True) -> None:
-    """Writes `table` as `folder/NAME.parquet`; `synced` as of `whole_file`."""
+    """Writes `table` as `folder/NAME.parquet`; `synced` as for `whole_file`."""
     with whole_file(file_of(folder, name), synced=synced) as file:
-        # With checksums, what is altered later is noticed when it is read.
+        # Checksums reveal later changes to the file.
         pq.write_table(table, file, compression="zstd", write_page_checksum=True)

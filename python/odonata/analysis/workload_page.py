@@ -1,4 +1,4 @@
-"""The reports of workloads for people: a part of the page of a run's summary."""
+"""The reports of workloads for people: a part of the summary's page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.table import Table
 from odonata.base.terminal import table
 from odonata.base.wording import duration, share, size
 
-#: Repetitions of IOR that are shown one by one.
+#: Most repetitions of IOR that are listed one by one.
 MOST_REPETITIONS = 12
 
 _MIB = 2**20
@@ -40,7 +40,7 @@ def _label(access: Mapping[str, Any]) -> str:
 
 
 def _repetitions(accesses: list[dict[str, Any]]) -> Table:
-    # The headings and units are those of IOR.
+    # Headings and units are those of IOR.
     page = table(
         "job",
         "access",

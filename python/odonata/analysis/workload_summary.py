@@ -1,7 +1,7 @@
-"""What workloads with a report of their own say: IOR, mdtest, checkpoint and restart, training.
+"""Summaries of workloads with a report of their own: IOR, mdtest, checkpoint and restart, training.
 
-It is a part of the summary of a run (`summary.py`), from tables that a run without such workloads leaves
-empty; `workload_page.py` shows it.
+They are part of a run's summary (`summary.py`). Their tables are empty in runs without such workloads.
+`workload_page.py` prints them.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def _rows(results: Results, name: str) -> list[dict[str, Any]]:
-    """The rows of table `name`; none in folders from before it was there."""
+    """The rows of table `name`; none in results of versions without that table."""
     return results.table(name).to_pylist() if name in results.tables else []
 
 
 def ior(results: Results) -> list[IorSummary]:
-    """What IOR reports for each job, place in its list and access: over repetitions, and of each.
+    """IOR's results for each job, place in its list and access: over all repetitions, and for each.
 
-    Removals have no bandwidth, and no place in IOR's summary.
+    Removals have no bandwidth, and IOR's summary omits them.
     """
     found: list[IorSummary] = []
 
@@ -32,7 +32,7 @@ def ior(results: Results) -> list[IorSummary]:
         return row["job"], row["test"], row["access"] != "write"
 
     table = [row for row in _rows(results, "ior") if row["access"] != "remove"]
-    # The table is in the order of jobs, which stays.
+    # The table is in the order of jobs, which is kept.
     order = {job: place for place, job in enumerate(dict.fromkeys(row["job"] for row in table))}
     rows = sorted(table, key=lambda row: (order[row["job"]], *key(row)[1:], row["repetition"]))
     for (job, test, _), group in groupby(rows, key):
@@ -71,7 +71,7 @@ def ior(results: Results) -> list[IorSummary]:
 
 
 def mdtest(results: Results) -> list[MdtestSummary]:
-    """What mdtest reports for each job, place in its list and phase: rates over iterations."""
+    """mdtest's results for each job, place in its list and phase: rates over iterations."""
     groups: dict[tuple[str, int, str], list[dict[str, Any]]] = {}
     for row in _rows(results, "mdtest"):
         groups.setdefault((row["job"], row["test"], row["phase"]), []).append(row)
@@ -96,7 +96,7 @@ def mdtest(results: Results) -> list[MdtestSummary]:
 
 
 def checkpoint_restart(results: Results) -> list[CheckpointRestartSummary]:
-    """Time to solution of jobs that fail and restart, beside what Daly's formulas say."""
+    """Time to solution of jobs that fail and restart, beside the values of Daly's formulas."""
     return [
         {
             "job": row["job"],
@@ -118,7 +118,7 @@ def checkpoint_restart(results: Results) -> list[CheckpointRestartSummary]:
 
 
 def training(results: Results) -> list[TrainingSummary]:
-    """Time of a step and how long it waited for its samples, for each job that trains."""
+    """Duration of a step and its wait for samples, for each training job."""
     found: list[TrainingSummary] = []
     for job, group in groupby(_rows(results, "data_loader"), lambda row: row["job"]):
         steps = list(group)

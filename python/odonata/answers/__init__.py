@@ -1,7 +1,7 @@
-"""What commands answer with `--json`, declared as types: a module per command.
+"""Types of the answers of commands with `--json`: a module per command.
 
-Of what the core makes, the core says what it is (`core`). Only the reference page, `odonata schema` and type
-checkers ask for these declarations.
+For objects that the core makes, the core provides the schema (`core`). Only the reference page, `odonata
+schema` and type checkers use these declarations.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ __all__ = [
     "TimelineAnswer",
 ]
 
-#: The commands whose answers go by another name than theirs.
+#: Commands whose answers have another name than the command.
 COMMANDS = {"preset": "presets PRESET", "bench-parallel": "bench --parallel", **TOOL_COMMANDS}
 
 
-#: What commands answer, by their names.
+#: Answers by command.
 ANSWERS: dict[str, Any] = {
     "summary": Summary,
     "explain": ExplainAnswer,

@@ -13,12 +13,12 @@ from odonata.base.json_types import Count, Number, declared
 
 @declared
 class Computer(TypedDict):
-    """What figures were measured on."""
+    """The computer of a measurement."""
 
     cpu: str
     """Name of the processor."""
     cores: int | None
-    """Its cores."""
+    """Number of cores."""
     memory_bytes: Count
     """Memory, in bytes."""
     system: str
@@ -29,7 +29,7 @@ class Computer(TypedDict):
 
 @declared
 class Bench(TypedDict):
-    """What `odonata bench` answers."""
+    """The answer of `odonata bench`."""
 
     cases: list[Annotated[dict[str, Any], Core("bench")]]
     quick: bool
@@ -41,19 +41,19 @@ class Bench(TypedDict):
 
 @declared
 class ComputerShare(Computer):
-    """The same, and how much of it the process may use."""
+    """The computer, and the share of it that the process may use."""
 
     cores_allowed: Annotated[Count, Field(description="Cores that the process may use.")]
 
 
 @declared
 class RanBy(TypedDict):
-    """What handled the events."""
+    """The scheduler that handled the events."""
 
     scheduler: str
-    """The scheduler that ran; another one than asked for, if that has nothing to gain."""
+    """The scheduler that ran; it may differ from the requested one if that has no advantage."""
     threads: Count
-    """Its threads."""
+    """Number of threads."""
 
 
 @declared
@@ -63,45 +63,45 @@ class ParallelRow(TypedDict):
     case: str
     """The case."""
     scheduler: str
-    """The scheduler that was asked for."""
+    """The requested scheduler."""
     threads: Count
-    """Threads that were asked for."""
+    """The requested number of threads."""
     failure: str | None
-    """Why there are no figures; null if there are."""
+    """The reason for missing figures; null if there are figures."""
     ran: NotRequired[RanBy]
-    """What ran:"""
+    """The actual scheduler:"""
     wall_s: NotRequired[Number]
-    """Time on the clock, median of the rounds."""
+    """Wall time, median of the rounds."""
     cpu_s: NotRequired[Number]
     """CPU time, median of the rounds."""
     speed_up: NotRequired[Number | None]
-    """Over the fastest run on one thread; null if there is none."""
+    """Speedup over the fastest run on one thread; null without one."""
     efficiency: NotRequired[Number | None]
-    """The same per thread."""
+    """Speedup per thread."""
     peak_rss_bytes: NotRequired[Count]
-    """Most memory that the process took."""
+    """Largest memory of the process."""
     events: NotRequired[Count]
     """Events handled."""
     packet_hops: NotRequired[Count]
-    """Routers visited by packets."""
+    """Packet-hops."""
     digest: NotRequired[str]
     """Hash over the results."""
     digest_equal: NotRequired[bool | None]
-    """Whether it is that of the sequential scheduler; null if that failed."""
+    """Whether the digest equals that of the sequential scheduler; null if that failed."""
     walls_s: NotRequired[list[Number]]
-    """Time on the clock of each round."""
+    """Wall time of each round."""
 
 
 @declared
 class ParallelBench(TypedDict):
-    """What `odonata bench --parallel` answers."""
+    """The answer of `odonata bench --parallel`."""
 
     rows: list[ParallelRow]
     """A row for each scheduler and number of threads:"""
     quick: bool
     """Whether the cases were shortened."""
     rounds: Count
-    """Runs of each, of which the median counts."""
+    """Number of rounds in the median."""
     machine: ComputerShare
     version: str
     """Version of odonata."""

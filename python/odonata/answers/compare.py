@@ -16,17 +16,17 @@ class Side(TypedDict):
     """One of two results."""
 
     results: str | None
-    """Its folder."""
+    """Result folder."""
     name: str | None
-    """Name of its scenario."""
+    """Name of the scenario."""
     outcome: str
-    """How it ended."""
+    """Outcome."""
     seed: Count
-    """Its seed."""
+    """Seed."""
     version: str
-    """The version of odonata that ran it."""
+    """Version of odonata."""
     digest: str
-    """Hash over everything that it measured."""
+    """Hash over all results."""
 
 
 @declared
@@ -34,7 +34,7 @@ class Setting(TypedDict):
     """A setting that differs."""
 
     key: str
-    """A setting that differs, by dotted key; jobs go by name."""
+    """Dotted key; jobs by name."""
     change: str
     """changed, added (only B has it) or removed (only A has it)."""
     a: Any
@@ -64,7 +64,7 @@ class Change(Metric, Pair):
 
 
 class JobName(TypedDict):
-    """Which job it is."""
+    """The name of the job."""
 
     job: Annotated[str, Field(description="A job that both have; columns of the table jobs that differ:")]
 
@@ -74,7 +74,7 @@ class JobChange(JobName, Change):
     """A column of a job that differs."""
 
 
-#: Which class of links it is.
+#: The class of the links.
 ClassName = TypedDict(
     "ClassName",
     {
@@ -95,7 +95,7 @@ class LinkChange(ClassName, Change):
 
 
 class WaitingPlace(TypedDict):
-    """Where it waited."""
+    """The place of a wait."""
 
     where: Annotated[
         str, Field(description="network (packet-seconds in routers) or servers (request-seconds).")
@@ -109,21 +109,21 @@ class BlameChange(Waiting, WaitingPlace, Pair):
 
 @declared
 class Comparison(TypedDict):
-    """What `odonata compare` answers."""
+    """The answer of `odonata compare`."""
 
     a: Side
     """The first result:"""
     b: Side
     """The second result:"""
     equal_digests: bool
-    """Whether both measured the same."""
+    """Whether the results are equal."""
     scenario: list[Setting]
     jobs_in_both: list[str]
-    """Jobs of one name, which alone are compared."""
+    """Jobs of the same name, which are compared."""
     jobs: list[JobChange]
     links: list[LinkChange]
     servers: list[Change]
     """Sums of columns of the table servers that differ:"""
     blame: list[BlameChange] | None
-    """null unless both measured blame; else waits of the common jobs that differ, the largest difference
-    first:"""
+    """Differences between waits of the common jobs, the largest first; null unless both runs measured
+    blame:"""

@@ -18,7 +18,7 @@ def _core_schemas() -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Core:
-    """That an object is what the core answers to this command."""
+    """Marks an object as the core's answer to this command."""
 
     command: str
 
@@ -28,10 +28,10 @@ class Core:
 
 
 class WithRouting(Core):
-    """That the routing is described too, if it was asked for, as `check` does."""
+    """Marks an answer that contains the description of the routing on request, as that of `check`."""
 
     def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> dict[str, Any]:
-        """The core's own schema, and that of the routing."""
+        """The core's own schema, with that of the routing."""
         schema = super().__get_pydantic_json_schema__(core_schema, handler)
         routing = _core_schemas()["check"]["properties"]["routing"]
         text = f"With --routing: {routing['description'][0].lower()}{routing['description'][1:]}"

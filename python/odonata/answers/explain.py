@@ -12,7 +12,7 @@ from odonata.base.json_types import Count, Number, declared
 
 
 class ChainShare(TypedDict):
-    """What was lost by one job's fault at one place."""
+    """The loss to one job at one place."""
 
     culprit: Annotated[str, Field(description="The job that held the resource; empty: several.")]
     culprit_class: Annotated[str, Field(description="Its traffic: mpi or io.")]
@@ -46,7 +46,7 @@ class ChainWait(TypedDict):
 
 
 class Chain(TypedDict):
-    """Why a job, a rank or an iteration ended when it did."""
+    """The reasons for the end of a job, a rank or an iteration."""
 
     job: Annotated[str, Field(description="The job.")]
     rank: Annotated[Count, Field(description="The rank that is followed.")]
@@ -73,4 +73,4 @@ class ExplainAnswer(TypedDict):
     """The chains of waits that end jobs."""
 
     chains: list[Chain]
-    """The chain of waits that ends each job, or the one that was asked for."""
+    """The chain of waits that ends each job, or the requested one."""

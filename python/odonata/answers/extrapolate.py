@@ -11,7 +11,7 @@ from odonata.base.json_types import Count, Number, declared
 
 
 class ExtrapolatedJob(TypedDict):
-    """A job, from a part of its iterations."""
+    """A job, estimated from a part of its iterations."""
 
     job: Annotated[str, Field(description="The job.")]
     iterations: Annotated[
@@ -54,22 +54,22 @@ class ExtrapolatedJob(TypedDict):
 
 @declared
 class ExtrapolationAnswer(TypedDict):
-    """What all iterations of a scenario's jobs would take, from some of them."""
+    """The estimated time of all iterations of a scenario's jobs, from some of them."""
 
     scenario: str
-    """Its name."""
+    """Name of the scenario."""
     seed: Count
     """The seed of all runs."""
     tolerance: Number
-    """How far quarters of a run may be apart, as a part."""
+    """Largest accepted relative difference between quarters of a run."""
     steady: bool
-    """Whether all jobs are within that, the iterations at their end included."""
+    """Whether all jobs meet the tolerance, including the iterations at their end."""
     skipped: Number
-    """Part of the iterations that were not simulated; 0: the scenario was run in full."""
+    """Share of the iterations that were not simulated; 0: the scenario was run in full."""
     outcome: str
-    """How the last run ended."""
+    """Outcome of the last run."""
     runs: list[Number]
-    """Part of the iterations that each run had, in their order."""
+    """Share of the iterations in each run, in order."""
     cpu_s: Number
     """CPU seconds of all runs."""
     jobs: list[ExtrapolatedJob]

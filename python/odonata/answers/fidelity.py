@@ -49,8 +49,8 @@ class FidelityAnswer(TypedDict):
     """One scenario under several tiers of fidelity."""
 
     scenario: str
-    """Its name."""
+    """Name of the scenario."""
     tiers: list[Tier]
-    """In the order in which they were run."""
+    """The tiers, in the order of their runs."""
     seed: Count
-    """The seed of all of them."""
+    """The seed of all runs."""

@@ -12,42 +12,42 @@ from odonata.base.json_types import Count, Number, declared
 
 @declared
 class Saturation(TypedDict):
-    """Where saturation begins."""
+    """The start of saturation."""
 
     last_stable: Number | None
-    """The largest load that the network takes; null if none was found."""
+    """The largest load that the network accepts; null if none was found."""
     first_saturated: Number | None
-    """The smallest load that it does not take; null if none was found."""
+    """The smallest load that the network does not accept; null if none was found."""
     tolerance: Number | None
-    """How far apart they may be, if the point was searched for; else null."""
+    """Tolerance of the search; null without a search."""
 
 
 @declared
 class LoadSweep(TypedDict):
-    """What `odonata load-sweep` answers, and sweep.json."""
+    """The answer of `odonata load-sweep`, and sweep.json."""
 
     kind: str
-    """What it is: load-sweep."""
+    """The kind of file: load-sweep."""
     outcome: str
-    """completed, interrupted, or failed: something else than saturation ended a point."""
+    """completed, interrupted, or failed if a point failed for another reason than saturation."""
     version: str
     """Version of odonata."""
     name: str | None
     """Name of the scenario."""
     seed: Count
-    """Its seed."""
+    """Seed."""
     job: str
-    """The job whose load is varied."""
+    """The job whose load varies."""
     senders: Count
-    """Its ranks that send."""
+    """Number of ranks that send."""
     method: dict[str, Any]
-    """How a point is measured, with all parameters."""
+    """The measurement method, with all parameters."""
     cycle_ns: Number | None
-    """Length of a clock cycle, in nanoseconds; null if there is no clock."""
+    """Length of a clock cycle, in nanoseconds; null without a clock."""
     zero_load_ns: Number | None
     """Latency of the idle network, in nanoseconds."""
     warnings: list[Any]
-    """What is probably not meant, as of check."""
+    """Warnings, as in check."""
     points: list[Annotated[dict[str, Any], Core("load-sweep")]]
     """The points, by load:"""
     saturation: Saturation
@@ -55,6 +55,6 @@ class LoadSweep(TypedDict):
     cpu_s: Number
     """CPU time of all points, in seconds."""
     wall_s: Number
-    """Time that all took, in seconds."""
+    """Wall time, in seconds."""
     scenario: dict[str, Any]
-    """The scenario as resolved."""
+    """The resolved scenario."""

@@ -15,13 +15,13 @@ class PresetMachine(TypedDict):
     """The machine of a preset."""
 
     kind: str
-    """Family of its network."""
+    """Family of the network."""
     nodes: Count
-    """Its nodes, storage servers and service nodes among them."""
+    """Number of nodes, including storage servers and service nodes."""
     routers: Count
-    """Its routers."""
+    """Number of routers."""
     groups: Count
-    """Its groups."""
+    """Number of groups."""
 
 
 class _PresetName(TypedDict):
@@ -32,7 +32,7 @@ class _PresetName(TypedDict):
 
 @declared
 class PresetSummary(_PresetName):
-    """A preset in the list of all."""
+    """A preset in the list of all presets."""
 
 
 @declared
@@ -40,20 +40,20 @@ class PresetKey(TypedDict):
     """A key of a preset."""
 
     key: str
-    """Key, with dots."""
+    """Dotted key."""
     value: Any
     """Its value."""
     source: str | None
-    """Where the value is from: what stands above the key, or else above its table; null if nothing does."""
+    """The source of the value: the comment above the key, or above its table; null without a comment."""
 
 
 @declared
 class Preset(_PresetName):
-    """What `odonata presets PRESET` answers."""
+    """The answer of `odonata presets PRESET`."""
 
     description: str
-    """What it is, with what it is from."""
+    """The description, with its sources."""
     keys: list[PresetKey]
-    """Its keys, in the order of the file:"""
+    """The keys, in the order of the file:"""
     toml: str
     """The whole file."""

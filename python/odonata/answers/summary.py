@@ -20,47 +20,47 @@ from odonata.base.json_types import Count, Number, declared
 
 @declared
 class JobSummary(TypedDict):
-    """What a job did."""
+    """Activity of a job."""
 
     job: str
     """Name of the job."""
     fidelity: str
-    """How its messages went: packet, flow or analytic."""
+    """Fidelity of its messages: packet, flow or analytic."""
     ranks: Count
-    """Its ranks."""
+    """Number of ranks."""
     ranks_finished: Count
-    """Those that have ended."""
+    """Ranks that have ended."""
     elapsed_s: Number
     """From the job's start to the end of its last rank (or of the run)."""
     compute_share: Number | None
     """Share of a rank's time in computation, mean over ranks."""
     mpi_share: Number | None
-    """The same in MPI calls; of ranks with several streams, waiting for messages of any of them."""
+    """Share in MPI calls; for ranks with several streams, in waiting for messages of any stream."""
     io_share: Number | None
-    """The same in I/O."""
+    """Share in I/O."""
     bytes_written: Count
     """Bytes written to storage servers."""
     bytes_read: Count
-    """Bytes read from them."""
+    """Bytes read from storage servers."""
     io_bandwidth_bytes_per_s: Number | None
-    """Bytes over the time that I/O took; null where it does not apply."""
+    """Bytes over the time in I/O; null if the job has none."""
     message_latency_p50_s: Number | None
-    """MPI message latency, median; null where it does not apply."""
+    """MPI message latency, median; null if the job has none."""
     message_latency_p99_s: Number | None
-    """The same, 99th percentile."""
+    """MPI message latency, 99th percentile."""
     message_latency_max_s: Number | None
-    """The same, largest."""
+    """MPI message latency, largest."""
     mpi_packet_latency_p50_s: Number | None
-    """Latency of packets of MPI messages, median; null unless it goes as packets."""
+    """Latency of packets of MPI messages, median; null without packets."""
     mpi_packet_latency_p99_s: Number | None
-    """The same, 99th percentile."""
+    """Latency of packets of MPI messages, 99th percentile."""
     io_call_p50_s: Number | None
-    """Reads and writes, request to acknowledgement, median; null where it does not apply."""
+    """Reads and writes, request to acknowledgement, median; null if the job has none."""
     io_call_p99_s: Number | None
-    """The same, 99th percentile."""
+    """Reads and writes, request to acknowledgement, 99th percentile."""
 
 
-#: A link of a router; `class` is no name in Python.
+#: A link of a router; a `TypedDict` call, since `class` is no name in Python.
 LinkSummary = TypedDict(
     "LinkSummary",
     {
@@ -97,7 +97,7 @@ class ServerSummary(TypedDict):
     bytes_written: Count
     """Bytes written to the device."""
     bytes_read: Count
-    """Bytes read from it for clients."""
+    """Bytes read from the device for clients."""
     requests: Count
     """Requests completed."""
     request_mean_s: Number | None
@@ -108,14 +108,14 @@ class ServerSummary(TypedDict):
 
 @declared
 class ServerSkew(TypedDict):
-    """How unevenly storage servers were used."""
+    """Imbalance of the storage servers."""
 
     servers: Count
     """Storage servers."""
     used: Count
-    """Those that served requests."""
+    """Servers that served requests."""
     most_over_mean: Number
-    """Bytes written to and read from the busiest, over the mean of all."""
+    """Bytes written to and read from the busiest server, over the mean of all."""
 
 
 @declared
@@ -125,84 +125,84 @@ class Ratio(TypedDict):
     alone: Number | None
     """The metric, alone."""
     together: Number | None
-    """The same, together with the other jobs."""
+    """The metric, together with the other jobs."""
     ratio: Number | None
-    """together / alone; null where it cannot be told."""
+    """together / alone; null if undefined."""
 
 
 @declared
 class StageSummary(TypedDict):
-    """What was brought into the buffers for a job, and taken out at its end."""
+    """Data staged into the buffers for a job, and out at its end."""
 
     job: str
     """Name of the job."""
     asked_bytes: Count
-    """Bytes of its input files that it asks for."""
+    """Requested bytes of its input files."""
     brought_bytes: Count
-    """Bytes of them that were brought."""
+    """Bytes of them that were staged in."""
     in_s: Number | None
-    """From the first request to when the last rank had its files; null without."""
+    """From the first request to the arrival of the last rank's files; null without stage-in."""
     out_bytes: Count
-    """Bytes that went down after its end."""
+    """Bytes that were staged out after its end."""
     out_s: Number | None
-    """From its end to when the last of them was safe; null without."""
+    """From its end to the completion of the stage-out; null without stage-out."""
 
 
 @declared
 class LossSummary(TypedDict):
-    """What storage servers that failed, or did not answer in time, cost a job."""
+    """The cost of failed or slow storage servers for a job."""
 
     job: str
     """Name of the job."""
     timeouts: Count
-    """Tries of its requests that were not answered in time."""
+    """Attempts of its requests that timed out."""
     retries: Count
     """Requests that were sent again to the same server."""
     rerouted_bytes: Count
-    """Bytes of requests that went to another server."""
+    """Bytes of requests that were sent to another server."""
     lost_bytes: Count
-    """Bytes of its acknowledged writes that were lost."""
+    """Lost bytes of its acknowledged writes."""
     dropped_bytes: Count
-    """Bytes on devices of writes that were not acknowledged, and written again."""
+    """Bytes of unacknowledged writes that a device lost and that were written again."""
     lost_reads_bytes: Count
-    """Lost bytes that it read as if never written: lost, or on a server that did not answer."""
+    """Bytes read as zeros: lost, or on a server that did not answer."""
 
 
 @declared
 class Summary(TypedDict):
-    """What `odonata summary` answers."""
+    """The answer of `odonata summary`."""
 
     name: str | None
     """Name of the scenario."""
     outcome: str
-    """How the run ended."""
+    """Outcome of the run."""
     detail: str | None
-    """The same in words where there is more to say, else null."""
+    """Details of the outcome in words; null if there are none."""
     fidelity: str
-    """How messages went: packet, flow or analytic, or mixed where jobs differ."""
+    """Fidelity of messages: packet, flow or analytic; mixed if jobs differ."""
     not_modelled: list[str]
-    """What these tiers cannot tell of the run, as sentences."""
+    """Effects that this fidelity does not model, as sentences."""
     can_deadlock: bool
-    """Whether the run was made although its routing can deadlock."""
+    """Whether the routing of the run can deadlock."""
     deadlock_cycle: list[str]
-    """Then: channels that can wait for each other in a circle, hop by hop."""
+    """If so, a cycle of channels that can wait for each other, hop by hop."""
     simulated_s: Number
     """Simulated time at the end, in seconds."""
     wall_s: Number
-    """Time that the run took, in seconds."""
+    """Wall time of the run, in seconds."""
     threads: str | None
-    """Which number of threads the run took, and why; null if it did not measure that."""
+    """The number of threads that the run chose by measurement, and the reason; null without a measurement."""
     packet_hops_per_cpu_s: Number | None
-    """Speed of the simulator; null if no job goes as packets."""
+    """Speed of the simulator; null without packets."""
     digest: str
-    """Hash over everything that was measured."""
+    """Hash over all results."""
     results: str | None
-    """The folder."""
+    """The result folder."""
     jobs: list[JobSummary]
     links: list[LinkSummary]
     servers: list[ServerSummary]
     server_skew: ServerSkew | None
-    """null if nothing was read or written, else how unevenly storage servers were used:"""
+    """Imbalance of the storage servers; null if nothing was read or written:"""
     after_jobs_s: Number
     """How long the run went on after its last job, while servers drained."""
     losses: list[LossSummary]
@@ -213,15 +213,16 @@ class Summary(TypedDict):
     training: list[TrainingSummary]
     nccl: list[NcclSummary]
     blame: list[Finding] | None
-    """null if the run did not measure blame; else what is worth saying, the largest share first, what
-    traffic did to itself last:"""
+    """The findings about waits, the largest share first, own traffic last; null if the run did not measure
+    blame:
+    """
     blame_estimate: str | None
-    """null if all waits were charged; else of what they are an estimate:"""
+    """The source of estimated waits; null if all waits were charged:"""
     lost_time: list[LostTime] | None
-    """null unless run.lost_time:"""
+    """Lost time of each job; null unless run.lost_time:"""
     slowdown: dict[str, dict[str, Ratio]] | None
-    """null if the run had no baselines; else the metrics of the table slowdown:"""
+    """The metrics of the table slowdown; null without baselines:"""
     failed_baselines: dict[str, Annotated[str, Field(description="How it ended.")]]
-    """Baselines that failed or are missing:"""
+    """Baselines that failed or are missing, with their outcomes:"""
     single_job: bool
-    """true if baselines were asked for and there is one job only, which is its own baseline."""
+    """true if baselines were requested and the only job is its own baseline."""

@@ -9,27 +9,27 @@ from odonata.base.json_types import Count, Number, declared
 
 @declared
 class TimelineAnswer(TypedDict):
-    """What `odonata timeline` answers: what is in the trace that it has written."""
+    """The answer of `odonata timeline`: the content of the trace that it has written."""
 
     file: str | None
-    """The trace; null if it was not written to a file by its name."""
+    """The trace; null if it was not written to a named file."""
     bytes: Count | None
-    """Its size; null if it was written to a pipe."""
+    """Its size; null for a pipe."""
     events: Count
     """Begins and ends of slices, and values of counters."""
     ranks: Count
-    """Ranks that are shown."""
+    """Shown ranks."""
     ranks_recorded: Count
-    """Ranks of which calls were recorded."""
+    """Ranks with recorded calls."""
     messages: Count
-    """Messages that are shown as arrows, as the calls that sent and took them are both in the trace."""
+    """Messages shown as arrows: the trace has both their sending and their receiving call."""
     servers: Count
-    """Storage servers that are shown."""
+    """Shown storage servers."""
     links: Count
-    """Links that are shown."""
+    """Shown links."""
     from_s: Number
-    """Beginning of the period, simulated time."""
+    """Start of the period in simulated time."""
     until_s: Number | None
-    """End of the period; null: of the run."""
+    """End of the period; null: end of the run."""
     left_out: list[str]
-    """What was recorded and wanted and did not fit, in words."""
+    """Recorded and selected parts that did not fit, in words."""

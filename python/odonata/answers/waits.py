@@ -23,39 +23,40 @@ class Waiting(TypedDict):
 
 @declared
 class Finding(Waiting):
-    """What one kind of traffic cost another."""
+    """The waits of one class of traffic behind another."""
 
     where: str
     """network (waits in routers), servers (that ranks use), below (lower tiers) or metadata."""
     waited_s: Number
     """Packet-seconds (network) or request-seconds (servers) waited."""
     whole_s: Number
-    """The whole of the share: mpi_network_s, io_network_s, io_calls_s or metadata_calls_s of the victim, or
-    all that it waited below."""
+    """The total for the share: mpi_network_s, io_network_s, io_calls_s or metadata_calls_s of the victim, or
+    its waiting time below.
+    """
     share: Number
     """waited_s / whole_s; 1 at most."""
     at_most: bool
-    """Whether it is an upper bound, as the run ended before the job."""
+    """Whether the share is an upper bound, because the run ended before the job."""
     in_calls: bool
-    """Whether messages or calls waited; if not, data on their way down, for which no call waits any more."""
+    """Whether messages or calls waited; otherwise data moved to a lower tier after its call."""
     own: bool
-    """Whether traffic held itself up: victim and culprit are the same."""
+    """Whether victim and culprit are the same."""
     places: Count
-    """Links or servers at which it waited."""
+    """Number of links or servers at which it waited."""
     most: str
-    """The link or server at which it waited most."""
+    """The link or server with the longest wait."""
     most_place: str
-    """terminal, local, column, global, server, file-system or metadata."""
+    """Place of that wait: terminal, local, column, global, server, file-system or metadata."""
     resource: str
-    """What it waited for most: link, credit, input, space, memory or device."""
+    """The resource with the longest wait: link, credit, input, space, memory or device."""
     servers: Count
-    """Storage servers that the victim uses."""
+    """Number of storage servers that the victim uses."""
     words: str
-    """All that as a sentence."""
+    """The finding as a sentence."""
 
 
 class LostPart(TypedDict):
-    """What a job lost to another, or to itself."""
+    """The loss of a job to another, or to itself."""
 
     culprit: Annotated[str, Field(description="The job that held the resource.")]
     culprit_class: Annotated[str, Field(description="Its traffic: mpi or io.")]
@@ -65,26 +66,27 @@ class LostPart(TypedDict):
 
 @declared
 class LostTime(TypedDict):
-    """How much later a job ended because of what it waited for."""
+    """The delay of a job's end because of its waits."""
 
     job: str
     """The job."""
     lost_s: Number
-    """How much later it ended."""
+    """Delay of its end."""
     others_s: Number
-    """Of that, what others did."""
+    """The part of lost_s that other jobs caused."""
     elapsed_s: Number
-    """How long it took."""
+    """Duration."""
     predicted_s: Number
-    """How long it would, about, take alone: elapsed_s - others_s."""
+    """Estimated duration alone: elapsed_s - others_s."""
     alone_s: Number | None
-    """How long it took alone; null unless the run has that baseline."""
+    """Duration alone; null unless the run has that baseline."""
     parts: list[LostPart]
     """By culprit and kind, the largest first; they add up to lost_s."""
     before: list[LostPart]
     """By culprit, the loss before its start, because of earlier jobs or its stage-in; they add up to
-    started_later_s."""
+    started_later_s.
+    """
     started_later_s: Number
-    """How much later it started for that; no part of lost_s."""
+    """Delay of its start because of them; not part of lost_s."""
     words: str
-    """The same as a sentence."""
+    """The loss as a sentence."""

@@ -9,40 +9,40 @@ from odonata.base.json_types import Count, Number, declared
 
 @declared
 class IorRepetition(TypedDict):
-    """A repetition of IOR: times from the first task's start to the last one's end."""
+    """A repetition of IOR: from the start of the first task to the end of the last one."""
 
     repetition: Count
-    """Its number, from 0."""
+    """Number of the repetition, from 0."""
     bytes: Count
-    """What was moved in all."""
+    """Bytes moved."""
     bandwidth_bytes_per_s: Number
     """Bytes over the total time."""
     operations_per_s: Number
     """Transfers over the time of access."""
     latency_s: Number
-    """Mean time of a transfer, of the task for which it is the least."""
+    """Mean time of a transfer, of the task with the smallest mean."""
     open_s: Number
-    """Opening the file."""
+    """Time to open the file."""
     access_s: Number
-    """Writing or reading."""
+    """Time to write or read."""
     close_s: Number
-    """Closing the file."""
+    """Time to close the file."""
     total_s: Number
-    """From the first open to the last close."""
+    """Time from the first open to the last close."""
 
 
 @declared
 class IorSummary(TypedDict):
-    """What IOR reports of writing or reading."""
+    """IOR's results of writing or reading."""
 
     job: str
     """Name of the job."""
     test: Count
-    """Place in the job's list of workloads."""
+    """Position in the job's list of workloads."""
     access: str
     """write or read."""
     tasks: Count
-    """Tasks."""
+    """Number of tasks."""
     block_bytes: Count
     """blockSize."""
     transfer_bytes: Count
@@ -50,11 +50,11 @@ class IorSummary(TypedDict):
     bandwidth_max_bytes_per_s: Number
     """Largest bandwidth of a repetition."""
     bandwidth_min_bytes_per_s: Number
-    """Smallest."""
+    """Smallest bandwidth of a repetition."""
     bandwidth_mean_bytes_per_s: Number
-    """Mean over repetitions."""
+    """Mean bandwidth of the repetitions."""
     bandwidth_deviation_bytes_per_s: Number
-    """Standard deviation, of the repetitions as all that there is."""
+    """Population standard deviation of the bandwidth."""
     total_mean_s: Number
     """Total time, mean over repetitions."""
     repetitions: list[IorRepetition]
@@ -62,98 +62,98 @@ class IorSummary(TypedDict):
 
 @declared
 class MdtestSummary(TypedDict):
-    """What mdtest reports of a phase."""
+    """mdtest's results of a phase."""
 
     job: str
     """Name of the job."""
     test: Count
-    """Place in the job's list of workloads."""
+    """Position in the job's list of workloads."""
     phase: str
-    """What was done: file creation, file stat, ..., as in the table mdtest."""
+    """Phase, as in the table mdtest: file creation, file stat, ..."""
     tasks: Count
-    """Tasks."""
+    """Number of tasks."""
     items: Count
     """Files or directories of all tasks, in an iteration."""
     iterations: Count
-    """How often."""
+    """Number of iterations."""
     rate_max_per_s: Number
-    """Most items a second of an iteration."""
+    """Largest rate of an iteration, in items per second."""
     rate_min_per_s: Number
-    """Fewest."""
+    """Smallest rate of an iteration."""
     rate_mean_per_s: Number
-    """Mean over iterations."""
+    """Mean rate of the iterations."""
     rate_deviation_per_s: Number
-    """Standard deviation, of the iterations as all that there is."""
+    """Population standard deviation of the rate."""
 
 
 @declared
 class CheckpointRestartSummary(TypedDict):
-    """What checkpoints and failures made of a job's time to solution."""
+    """The effect of checkpoints and failures on a job's time to solution."""
 
     job: str
     """Name of the job."""
     solved: bool
-    """Whether all its work was done."""
+    """Whether all its work was completed."""
     time_to_solution_s: Number
     """From its start to its solution, or to the end of the run."""
     expected_s: Number | None
-    """The same by Daly's formula; null without a checkpoint."""
+    """Expected time to solution by Daly's formula; null without a checkpoint."""
     work_s: Number
-    """Computation that had to be done."""
+    """Required computation."""
     failures: Count
-    """Failures."""
+    """Number of failures."""
     lost_work_s: Number
-    """Computation that was done again."""
+    """Repeated computation."""
     checkpoints: Count
-    """Complete checkpoints."""
+    """Number of complete checkpoints."""
     checkpoint_mean_s: Number | None
-    """Mean time of one of them; null without."""
+    """Mean time of a checkpoint; null without any."""
     restarts_s: Number
     """Time of restarts."""
     interval_s: Number | None
-    """Computation between two checkpoints; null before it is known."""
+    """Computation between two checkpoints; null until it is known."""
     optimum_first_order_s: Number | None
-    """Daly's first order of the optimum for the mean checkpoint; null without one."""
+    """Daly's first-order optimum of the interval for the mean checkpoint; null without one."""
     optimum_higher_order_s: Number | None
-    """Daly's higher order of it."""
+    """Daly's higher-order optimum."""
 
 
 @declared
 class TrainingSummary(TypedDict):
-    """What the steps of training with a data loader took."""
+    """Duration of the steps of training with a data loader."""
 
     job: str
     """Name of the job."""
     steps: Count
-    """Steps that all ranks have ended."""
+    """Steps that all ranks have completed."""
     step_mean_s: Number
-    """Time of a step, from the first rank's begin to the last one's end, mean over steps."""
+    """Duration of a step, from the first rank's start to the last one's end, mean over steps."""
     step_max_s: Number
-    """The longest."""
+    """Longest step."""
     stall_mean_s: Number
-    """Time in which a rank waited for its batch, mean over ranks and steps."""
+    """Wait of a rank for its batch, mean over ranks and steps."""
     stall_max_s: Number
-    """The longest of a rank."""
+    """Longest wait of a rank."""
     stall_share: Number | None
-    """Waits over steps, both means."""
+    """Mean wait over mean step."""
 
 
 @declared
 class NcclSummary(TypedDict):
-    """What nccl-tests would print of a job's collectives (docs/training.md)."""
+    """The results of nccl-tests for a job's collectives (docs/training.md)."""
 
     job: str
     """Name of the job."""
     test: Count
-    """Place in the job's list of workloads."""
+    """Position in the job's list of workloads."""
     collective: str
     """all-reduce, all-gather, reduce-scatter or broadcast."""
     ranks: Count
-    """Ranks."""
+    """Number of ranks."""
     bytes: Count
-    """Size: of an all-reduce and a broadcast the vector, of the others all blocks together."""
+    """Size: the vector of an all-reduce or a broadcast, all blocks together of the others."""
     calls: Count
-    """Calls that all ranks have ended."""
+    """Calls that all ranks have completed."""
     time_mean_s: Number
     """Time of a call without the computation before it, mean over ranks and calls."""
     time_max_s: Number
@@ -161,5 +161,6 @@ class NcclSummary(TypedDict):
     algorithm_bandwidth_bytes_per_s: Number
     """Size over mean time."""
     bus_bandwidth_bytes_per_s: Number
-    """The same times 2 (n - 1) / n for an all-reduce of n ranks, (n - 1) / n for an all-gather or a
-    reduce-scatter, 1 for a broadcast."""
+    """Algorithm bandwidth times 2 (n - 1) / n for an all-reduce of n ranks, (n - 1) / n for an all-gather or
+    a reduce-scatter, 1 for a broadcast.
+    """

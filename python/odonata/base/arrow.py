@@ -1,9 +1,9 @@
-"""pyarrow without numpy and pandas, which it imports by itself and which tables do not need.
+"""pyarrow without numpy and pandas.
 
-For commands that read and write tables only: to import both libraries takes longer than to read most tables.
-pyarrow looks for numpy when its modules are imported, and for pandas when it converts its first value. A
-library that it has not found stays unknown to it, so that it makes no arrays and no frames in this process:
-code of users must not run there afterwards.
+pyarrow imports both, but tables need neither, and the imports take longer than reading most tables.
+Commands that only read and write tables therefore import it alone. pyarrow looks for numpy when its modules
+are imported, and for pandas when it converts its first value. It never looks again, so it makes no arrays
+and no frames in such a process. No code of users may run there afterwards.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Folders that commands write appear whole or not at all.
+"""Result folders appear whole or not at all.
 
-Everything is written to a hidden sibling (`partial.py`), which is renamed when it is complete. A process that
-is killed leaves at most such a sibling behind, which nothing takes for a result, and which the next one that
-writes there removes (a run that is to outlive its process has another, see `unfinished.py`). An existing
-folder is replaced only when told so, only if it is of the same kind (or empty), and never if something that
-is read lies in it: a mistyped `-o` must not cost anybody their home directory, nor their scenario.
+A command writes to a hidden sibling (`partial.py`) and renames it when it is complete. A killed process
+leaves at most such a sibling. No command takes it for a result, and the next one that writes there removes
+it. A run that must outlive its process has a sibling of another kind (`unfinished.py`).
+
+An existing folder is replaced only on request, only if it is of the same kind or empty, and never if an input
+lies in it. A mistyped `-o` therefore costs neither a home directory nor a scenario.
 """
 
 from __future__ import annotations
@@ -33,17 +34,17 @@ class ResultFolder:
     """A folder in the making. Leaving the context without `publish` removes every trace of it.
 
     Args:
-        target: What it will be called.
-        replace: Replace one of its kind that is there.
-        marker: The file by which a folder of its kind is known; None: it is never replaced.
-        kind: What that is called.
-        key: The option or argument that has named it.
+        target: The final path.
+        replace: Replace an existing folder of the same kind.
+        marker: The file that identifies a folder of this kind; None: never replace one.
+        kind: The name of this kind in messages.
+        key: The option or argument that names the folder.
         inputs: Files and folders that are read, and must not be replaced.
     """
 
-    #: The snapshots of the run whose results it will hold, if there are any.
+    #: The snapshots of the run whose results the folder will hold, if there are any.
     checkpoints: Checkpoints | None = None
-    #: The one that the run goes on from.
+    #: The snapshot that the run continues from.
     resumes: Saved | None = None
 
     def __init__(
@@ -61,7 +62,7 @@ class ResultFolder:
         if self.target.name in ("", ".."):
             self.target = self.target.resolve()
         self.replace = replace
-        #: What killed processes had left beside it, and was removed when it was opened.
+        #: Remains of killed processes that were removed on opening.
         self.cleared: list[str] = []
         self._marker = marker
         self._kind = kind
@@ -74,7 +75,7 @@ class ResultFolder:
 
     @property
     def path(self) -> Path:
-        """Where to write."""
+        """The path to write to."""
         if self._writing is None:
             raise RuntimeError("the folder is not open")
         return self._writing
@@ -86,10 +87,10 @@ class ResultFolder:
             for folder in reversed([parent, *parent.parents]):
                 try:
                     folder.mkdir()
-                except FileExistsError:  # perhaps made by another run at this very moment
+                except FileExistsError:  # another run may just have made it
                     continue
                 self._made.append(folder)
-            # Before anything is computed for it, for only now is there a folder to look into.
+            # Reports problems before the run computes anything: the folder can be inspected only now.
             with contextlib.suppress(FileNotFoundError):
                 os.lstat(self.target)
             self.cleared = clear(parent)
@@ -108,7 +109,7 @@ class ResultFolder:
     def publish(self) -> Path:
         """Gives the complete folder its name, and returns it.
 
-        If somebody else took the name while the run went on, the first free `NAME-2`, `NAME-3` … is used.
+        If another process took the name during the run, the folder gets the first free `NAME-2`, `NAME-3` ….
         """
         target = self.target
         partial = self.path
@@ -150,7 +151,7 @@ class ResultFolder:
             self._open.close()
 
     def _rename(self, error: BaseException | None) -> None:
-        """Lets an error about a file in the making call it by the name that it was to have."""
+        """Makes an error about a file in the unfinished folder name the final path."""
         here, there = str(self.path), str(self.target)
         if isinstance(error, InputError) and error.file is not None:
             error.file = error.file.replace(here, there)
@@ -171,7 +172,7 @@ class ResultFolder:
         for folder in reversed(self._made):
             try:
                 folder.rmdir()
-            except OSError:  # somebody else uses it by now
+            except OSError:  # another process uses it by now
                 break
         self._made.clear()
 
@@ -210,13 +211,13 @@ class ResultFolder:
                 )
 
     def _replaceable(self) -> bool:
-        """Whether what is there is a folder of the same kind, or an empty one: nothing else is replaced."""
+        """Whether the existing folder is empty or of the same kind; nothing else is replaced."""
         target = self.target
         if self._marker is None or target.is_symlink() or not target.is_dir():
             return False
         try:
             return (target / self._marker).is_file() or not any(target.iterdir())
-        except OSError:  # nobody may look into it
+        except OSError:  # not readable by this user
             return False
 
     def _error(self, problem: str, expected: str, hint: str | None = None) -> InputError:
@@ -224,13 +225,13 @@ class ResultFolder:
 
 
 def _rename_to_new(folder: Path, target: Path) -> bool:
-    """Renames `folder`, unless there is something at `target`."""
+    """Renames `folder`, unless `target` exists."""
     if os.path.lexists(target):
         return False
     try:
         folder.rename(target)
     except OSError as error:
-        if error.errno in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):  # at this very moment
+        if error.errno in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):  # created meanwhile
             return False
         raise
     return True

@@ -1,4 +1,4 @@
-"""Files that somebody else has made: read if they are regular files, and have an end."""
+"""Files from outside: they are read only if they are regular files, and have an end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import stat
 from pathlib import Path
 from typing import BinaryIO, cast
 
-#: What else can be at a path, by the type in its mode.
+#: Other kinds of paths, by the type in their mode.
 _KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a named pipe",
@@ -20,7 +20,7 @@ _KINDS = {
 
 
 def check(path: Path) -> None:
-    """Raises the `OSError` for what is at `path` if it is no regular file."""
+    """Raises an `OSError` if `path` is no regular file."""
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode):
         what = _KINDS.get(stat.S_IFMT(mode), "something else")
@@ -28,10 +28,10 @@ def check(path: Path) -> None:
 
 
 def read_bytes(path: Path, longest: int | None = None) -> bytes:
-    """What is in the regular file `path`, of a longer one `longest` + 1 bytes.
+    """The content of the regular file `path`; of a longer file, the first `longest` + 1 bytes.
 
-    Anything else is an `OSError` that says what it is, and is not opened: a pipe that nobody writes to would
-    be waited for, and a device may have no end.
+    Any other kind of path raises an `OSError` that names the kind. It is not opened: a pipe without a writer
+    would block, and a device may have no end.
     """
     check(path)
     with path.open("rb") as file:
@@ -39,15 +39,15 @@ def read_bytes(path: Path, longest: int | None = None) -> bytes:
 
 
 def is_packed(path: Path) -> bool:
-    """Whether the regular file `path` is packed by gzip, by its first bytes."""
+    """Whether the regular file `path` is compressed with gzip, by its first bytes."""
     check(path)
     with path.open("rb") as file:
         return file.read(2) == b"\x1f\x8b"
 
 
 def open_unpacked(path: Path) -> BinaryIO:
-    """The regular file `path` to be read, unpacked if it is packed by gzip.
+    """Opens the regular file `path` for reading, and decompresses gzip.
 
-    Reading damaged gzip raises `gzip.BadGzipFile`, `EOFError` or `zlib.error`.
+    Damaged gzip raises `gzip.BadGzipFile`, `EOFError` or `zlib.error` when it is read.
     """
     return cast(BinaryIO, gzip.open(path, "rb")) if is_packed(path) else path.open("rb")

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def to_pandas(table: pa.Table, asked: str) -> pd.DataFrame:
-    """`table`, as pandas, for the method `asked`; raises `MissingPackage`."""
+    """Converts `table` to pandas for the method `asked`; raises `MissingPackage`."""
     require("pandas", asked)
     frame: pd.DataFrame = table.to_pandas()
     return frame
 
 
 def to_polars(table: pa.Table, asked: str) -> pl.DataFrame:
-    """`table`, as polars, for the method `asked`; raises `MissingPackage`."""
+    """Converts `table` to polars for the method `asked`; raises `MissingPackage`."""
     frame: pl.DataFrame = require("polars", asked).from_arrow(table)
     return frame

@@ -1,7 +1,7 @@
-"""What commands print, as HTML: how notebooks show results, summaries, checks and scenarios.
+"""The output of commands as HTML: notebooks show results, summaries, checks and scenarios this way.
 
-The pages for people (`summary_page.py`, `check_report.py`, ...) are written once; here their lines become
-paragraphs, their tables tables.
+The pages for the terminal (`summary_page.py`, `check_report.py`, ...) are written once. This module turns
+their lines into paragraphs and their tables into HTML tables.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from odonata.base.terminal import Recorder, table
 if TYPE_CHECKING:
     from odonata.scenario.table import ScenarioTable
 
-#: Of all that is shown. Colors are those of the notebook, so that it looks right in the dark too.
+#: Style of all pages. Colors are those of the notebook, so that dark themes work too.
 _STYLE = """\
 <style>
 .odonata { max-width: 70em; line-height: 1.4 }
@@ -39,10 +39,10 @@ _STYLE = """\
 
 
 class HtmlPage(Recorder):
-    """A page that lines and tables are printed to."""
+    """A page that accepts lines and tables."""
 
     def html(self) -> str:
-        """All of it."""
+        """The whole page."""
         return f'{_STYLE}<div class="odonata">{"".join(self._blocks())}</div>'
 
     def _blocks(self) -> Iterator[str]:
@@ -68,7 +68,7 @@ class HtmlPage(Recorder):
             yield f"<ul>{''.join(items)}</ul>"
 
     def _is_heading(self, number: int) -> bool:
-        """A short line after a blank one, with something below it."""
+        """Whether the line is a short line after a blank one, with text below it."""
         text = self.parts[number]
         before, after = self.parts[number - 1], [*self.parts[number + 1 :], ""][0]
         return (
@@ -103,7 +103,7 @@ def table_html(page: Table) -> str:
 
 
 def page_html(show: Callable[[Any], None]) -> str:
-    """What `show` prints to the stream that it is given."""
+    """Calls `show` with a stream and returns the page that it printed."""
     page = HtmlPage(file=io.StringIO())
     show(page)
     return page.html()
@@ -121,7 +121,7 @@ class Answer(dict[str, Any]):
 
 
 def scenario_html(scenario: ScenarioTable) -> str:
-    """A scenario: its jobs, and all that has been set."""
+    """A scenario: its jobs, and every key that was set."""
     values = scenario.to_dict()
     jobs = table("job", "ranks")
     for heading in ("placement", "workload"):

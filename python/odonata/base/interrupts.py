@@ -1,8 +1,8 @@
-"""What Ctrl-C does to a command.
+"""The effect of Ctrl-C on a command.
 
-As long as a command has nothing to clear up it ends at once, without a word from whatever it was doing:
-libraries that are interrupted while they are imported say what nobody wants to read. What has begun to write
-says so (`raised`), and gets a `KeyboardInterrupt`. A run asks for something else, see `runner.StopRequest`.
+A command that has nothing to clean up ends at once and silently: libraries that are interrupted during their
+import would print tracebacks. Code that has started to write calls `raised`, and gets a `KeyboardInterrupt`.
+A run stops by `runner.StopRequest` instead.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
-#: Exit code of an interrupted command, as in `errors`, which is not imported yet when it is needed first.
+#: Exit code of an interrupted command; repeats the one of `errors`, which may not be imported yet.
 INTERRUPTED = 130
 
 
-#: What is said of what a command has left when it ends at once.
+#: The part of the message that states what the command left behind when it ends at once.
 _left = b"; nothing was written"
 
 
@@ -30,20 +30,20 @@ def leave(number: int = signal.SIGINT, frame: FrameType | None = None) -> None:
 
 
 def wrote() -> None:
-    """Notes that something is written from now on, whole."""
+    """Notes that complete files are being written from now on."""
     global _left
     _left = b""
 
 
 def leave_at_once() -> None:
-    """From now on Ctrl-C ends the process; unless it is ignored, as in the background of a script."""
+    """Makes Ctrl-C end the process, unless it is ignored, as in the background of a script."""
     if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
         signal.signal(signal.SIGINT, leave)
 
 
 @contextlib.contextmanager
 def raised() -> Iterator[None]:
-    """Ctrl-C raises `KeyboardInterrupt` in this block, if it would end the process at once."""
+    """Ctrl-C raises `KeyboardInterrupt` in this block if it would end the process otherwise."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) != leave:
         yield
         return

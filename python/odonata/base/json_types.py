@@ -1,8 +1,7 @@
-"""How JSON objects are declared: typed dictionaries, with a text below each key that says what it is.
+"""Declarations of JSON objects: typed dictionaries with a text below each key.
 
-From such a declaration come the checks of what is read (`check`), the JSON Schema (`schema_of`) and the
-reference page (`json_reference.py`). pydantic makes them; it is imported when they are asked for, not by a
-command that writes only.
+A declaration yields the checks of input (`check`), the JSON Schema (`schema_of`) and the reference page
+(`json_reference.py`). pydantic makes them. It is imported on demand: commands that only write do not need it.
 """
 
 from __future__ import annotations
@@ -13,7 +12,8 @@ from typing import Annotated, Any, TypeVar
 
 from annotated_types import Ge, Le
 
-#: Numbers beyond it are none that any simulation counts to; arithmetic on smaller ones cannot overflow.
+#: The largest number that is accepted: no simulation counts beyond it, and arithmetic below it cannot
+#: overflow.
 LARGEST = 2**64
 
 Count = Annotated[int, Ge(0), Le(LARGEST)]
@@ -25,7 +25,8 @@ Declared = TypeVar("Declared", bound=type)
 def declared(kind: Declared) -> Declared:
     """Marks a typed dictionary as a declaration: keys have texts, and no value is converted.
 
-    Keys that others inherit have theirs in `Field`: what stands below a key is found in its own class only.
+    A key that other dictionaries inherit has its text in `Field`: the text below a key is found in its own
+    class only.
     """
     config = {"use_attribute_docstrings": True, "strict": True}
     setattr(kind, "__pydantic_config__", config)  # noqa: B010
@@ -47,7 +48,7 @@ def schema_of(kind: Any) -> dict[str, Any]:
 
 
 class Wrong(Exception):
-    """A value that is not as declared.
+    """A value that contradicts its declaration.
 
     >>> check({"a": [1, "x"]}, dict[str, list[Count]])
     Traceback (most recent call last):
@@ -58,13 +59,13 @@ class Wrong(Exception):
     def __init__(self, key: str, value: str | None, expected: str) -> None:
         super().__init__(key, value, expected)
         self.key = key
-        #: As JSON; None if there is none.
+        #: The value as JSON; None if it is missing.
         self.value = value
         self.expected = expected
 
 
 def check(content: Any, kind: Any) -> None:
-    """Raises `Wrong` if something declared is not in `content`, or is of another type."""
+    """Raises `Wrong` if a declared key is missing from `content` or has another type."""
     from pydantic import ValidationError
 
     try:
@@ -78,7 +79,7 @@ def check(content: Any, kind: Any) -> None:
 
 
 def part(schema: dict[str, Any], way: tuple[int | str, ...]) -> dict[str, Any] | None:
-    """The schema of what is at `way`; None if nothing is declared there."""
+    """The schema of the value at `way`; None if none is declared there."""
     found: Any = schema
     for key in way:
         found = resolved(found, schema.get("$defs", {}))
@@ -90,7 +91,7 @@ def part(schema: dict[str, Any], way: tuple[int | str, ...]) -> dict[str, Any] |
 
 
 def resolved(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """`schema` without references and the choice of null, which it says under `nullable`."""
+    """`schema` without references; a choice of null becomes the key `nullable`."""
     if "$ref" in schema:
         schema = definitions[schema["$ref"].rpartition("/")[2]] | {
             k: v for k, v in schema.items() if k != "$ref"
@@ -113,7 +114,7 @@ _WORDS = {
 
 
 def words(schema: dict[str, Any] | None, definitions: dict[str, Any]) -> str:
-    """What a value of this schema is."""
+    """The values that this schema accepts, in words."""
     schema = resolved(schema or {}, definitions)
     text = schema.get("expected") or _WORDS.get(schema.get("type", ""), "a value of another kind")
     each = schema.get("items") or schema.get("additionalProperties")

@@ -1,4 +1,4 @@
-"""Locks that die with their process, however it dies: who may work on what an unfinished run has left."""
+"""Locks that end with their process: they decide which process may continue an unfinished run."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # no POSIX system: two processes at the same work are not noticed
+except ImportError:  # no POSIX system: two processes at the same work go unnoticed
     fcntl = None  # type: ignore[assignment]
 
 
 def hold(path: Path, *, wait: bool = False) -> int | None:
-    """An open file at `path` whose lock this process has until it closes it or ends.
+    """Opens the file at `path` and locks it until this process closes it or ends.
 
-    None if another one has it, unless this one is to `wait` for it. Folders on the way are made. Where a file
-    system knows no locks, it is as if nobody had one.
+    Returns None if another process holds the lock, unless `wait` is set. Missing parent folders are created.
+    On a file system without locks, the lock counts as free.
     """
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        except FileNotFoundError:  # somebody has removed the empty folder
+        except FileNotFoundError:  # another process has removed the empty folder
             continue
         if take(file, wait=wait) is False:
             os.close(file)
             return None
         if is_at(file, path):
             return file
-        # Whoever had it has removed the file.
+        # The previous owner has removed the file.
         os.close(file)
 
 
 def seize(path: Path) -> int | None:
-    """The lock of the file at `path`, if it is certain that no process has it.
+    """Takes the lock of the file at `path` if certainly no process holds it.
 
-    None also where there is no such file, or its file system knows no locks.
+    Returns None also if the file is missing or its file system has no locks.
     """
     try:
         file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -48,20 +48,20 @@ def seize(path: Path) -> int | None:
 
 
 def take(file: int, *, wait: bool = False) -> bool | None:
-    """Whether this process has the lock of an open file now; None where there are no locks."""
+    """Whether this process now holds the lock of an open file; None where there are no locks."""
     if fcntl is None:
         return None
     try:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
         return False
-    except OSError:  # the file system knows none
+    except OSError:  # the file system has no locks
         return None
     return True
 
 
 def is_at(file: int, path: Path) -> bool:
-    """Whether the open `file` is still the one at `path`."""
+    """Whether the open `file` is still the file at `path`."""
     try:
         return os.path.samestat(os.fstat(file), os.stat(path))
     except FileNotFoundError:

@@ -1,11 +1,11 @@
-"""Pages in Markdown that are made, not written."""
+"""Parts of generated Markdown pages."""
 
 from __future__ import annotations
 
-#: First line of every page that is made.
+#: First line of every generated page.
 GENERATED = "<!-- Generated from the types by `make docs`; edit the doc comments there. -->\n"
 
 
 def cell(text: str) -> str:
-    """`text` on one line, fit for a cell."""
+    """Puts `text` on one line, escaped for a table cell."""
     return " ".join(text.split()).replace("|", "\\|")

@@ -19,7 +19,7 @@ FIRST_S, EVERY_S = 0.5, 0.25
 
 
 def in_notebook() -> bool:
-    """Whether this is a kernel of Jupyter, whose cells show what is displayed.
+    """Whether this process is a Jupyter kernel, whose cells show what is displayed.
 
     >>> in_notebook()
     False
@@ -30,7 +30,7 @@ def in_notebook() -> bool:
 
 
 class NotebookLine:
-    """A line of progress below the cell that is run."""
+    """A line of progress below the running cell."""
 
     def __init__(self, words: Callable[[Any], tuple[str, float | None]]) -> None:
         self._words = words
@@ -66,7 +66,7 @@ def shown(
     words: Callable[[Now], tuple[str, float | None]],
     terminal: Callable[[], contextlib.AbstractContextManager[Callable[[Now], None]]],
 ) -> Iterator[Callable[[Now], None] | None]:
-    """What is called with progress: `wanted`, a line in the notebook or on the terminal, or nothing."""
+    """The function to call with progress: `wanted`, a line in the notebook or on the terminal, or nothing."""
     if callable(wanted):
         yield wanted
     elif in_notebook() and wanted is not False:

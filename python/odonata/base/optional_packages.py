@@ -1,7 +1,7 @@
-"""Packages that some features use and the plain install does not bring.
+"""Packages that some features need and the plain install does not bring.
 
-`require` imports one of them, or raises a `MissingPackage`: what needs the package, and the `pip install`
-line that brings it. Python code can catch it as an `ImportError`; a command ends with exit code 2.
+`require` imports one of them, or raises a `MissingPackage` with the feature that needs it and the `pip
+install` line that brings it. Python code can catch it as an `ImportError`; a command ends with exit code 2.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from odonata.errors import InputError
 
-#: Module -> what to give to `pip install`, where that is another name.
+#: Module -> the name that `pip install` takes, where it differs.
 INSTALLED_BY = {
     "dask_jobqueue": "distributed dask-jobqueue",
     "distributed": "distributed dask-jobqueue",
@@ -31,10 +31,10 @@ class MissingPackage(InputError, ImportError):
 
 
 def require(module: str, user: str, **place: Any) -> Any:
-    """Imports `module`, such as `scipy.stats`, which `user` needs.
+    """Imports `module`, such as `scipy.stats`, for the feature `user`.
 
     Args:
-        place: What a `MissingPackage` says beside: file, key, value.
+        place: Further facts for `MissingPackage`: file, key, value.
 
     >>> require("math", "arithmetic").floor(1.5)
     1
@@ -46,13 +46,13 @@ def require(module: str, user: str, **place: Any) -> Any:
 
 
 def find(module: str, user: str, **place: Any) -> None:
-    """As `require` for a module that another process imports: it is looked for, not imported here."""
+    """Looks for a module that another process will import; raises as `require`."""
     if importlib.util.find_spec(module) is None:
         raise _missing(module, ModuleNotFoundError(name=module), user, place)
 
 
 def missing(error: ImportError) -> MissingPackage | None:
-    """The error to show for a failed import, if it is that of a package that `pip` installs.
+    """The error to show for a failed import, if `pip` can install the package.
 
     >>> missing(ModuleNotFoundError("No module named 'numpy'", name="numpy")).hint
     'pip install numpy'
@@ -72,7 +72,7 @@ def _missing(module: str, error: ImportError, user: str, place: dict[str, Any]) 
     package = _root(module).replace("_", "-")
     text = user + f" needs the package {package}, which"
     if not isinstance(error, ModuleNotFoundError):
-        # It is there, built for another version of what it needs, for example.
+        # The package is there but, for example, built for another version of a dependency.
         said = text + f" cannot be imported: {' '.join(str(error).split())}"
         return MissingPackage(said, hint=f"pip install --force-reinstall {_installed_by(module)}", **place)
     absent = _root(error.name or module)

@@ -1,9 +1,9 @@
-"""Files that commands write appear whole or not at all, and cost nobody what was there.
+"""Output files appear whole or not at all, and never destroy an existing file by accident.
 
-Everything that Odonata writes to a file goes through `whole_file`: to a hidden sibling (`partial.py`), from
-there to the disk, and then under its name. What the user names is an `OutputFile`: refused before any work
-if it is there already, unless told to replace it; and always if it is something that the command reads. A
-result folder has the same rules in `folder.py`.
+Every file goes through `whole_file`: to a hidden sibling (`partial.py`), then to the disk, then under its
+name. A file that the user names is an `OutputFile`. It is refused before any work if it exists and replacing
+it was not requested, and always if it is an input of the command. `folder.py` applies the same rules to
+result folders.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ _SYNCS = 8
 
 @contextlib.contextmanager
 def whole_file(place: Path, *, replace: bool = True, synced: bool = True) -> Iterator[BinaryIO]:
-    """A file to write to, which is at `place`, and on the disk, when the block has ended; or nothing is.
+    """A file to write to, which appears at `place`, and on the disk, when the block ends without an error.
 
-    Without `synced` it reaches the disk with `sync_files`. Without `replace` it raises `FileExistsError` if
-    there is something by then. A file that is replaced hands on its permissions.
+    Without `synced`, `sync_files` brings it to the disk. Without `replace`, raises `FileExistsError` if the
+    path exists by then. A replaced file hands on its permissions.
     """
     partial = make_file(place)
     try:
         with os.fdopen(partial.lock, "wb", closefd=False) as file:
             yield file
         if replace:
-            # Nothing may be there; and not every file system has permissions.
+            # The file may not exist, and not every file system has permissions.
             with contextlib.suppress(OSError):
                 os.fchmod(partial.lock, stat.S_IMODE(os.stat(place).st_mode))
         if synced:
@@ -75,7 +75,7 @@ def _sync_file(path: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Brings the names in `folder` to the disk, where the system can say so of a folder."""
+    """Flushes the names in `folder` to the disk, where the system supports that."""
     with contextlib.suppress(OSError):
         file = os.open(folder, os.O_RDONLY)
         try:
@@ -85,20 +85,20 @@ def sync_folder(folder: Path) -> None:
 
 
 def _sync(file: int) -> None:
-    """Brings an open file to the disk: some file systems say only now that they are full."""
+    """Flushes an open file to the disk: some file systems report only now that they are full."""
     try:
         os.fsync(file)
     except OSError as error:
-        # Where there is no disk to bring it to.
+        # Not a file on a disk.
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):
             raise
 
 
 class OutputFile:
-    """A file that the user wants at `target`, named by the option or argument `key`.
+    """An output file at `target`, named by the option or argument `key`.
 
-    Raises `InputError` if it cannot be, before anything is computed for it. A device or a pipe
-    (`/dev/stdout`) is written to as it is.
+    Raises `InputError` before any work if the path is not allowed. A device or a pipe (`/dev/stdout`) is
+    written to directly.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class OutputFile:
         self.refuse_inputs(inputs)
 
     def refuse_inputs(self, inputs: Iterable[Path]) -> None:
-        """Raises `InputError` if it is one of `inputs`, files and folders that are read."""
+        """Raises `InputError` if the file is one of `inputs`, or lies in one."""
         for path in inputs:
             if _same(self.target, path):
                 raise self._error(
@@ -126,19 +126,19 @@ class OutputFile:
         return self._stream
 
     def write(self, content: bytes | str) -> None:
-        """Writes it, whole or not at all."""
+        """Writes the file, whole or not at all."""
         with self.opened() as file:
             file.write(content.encode() if isinstance(content, str) else content)
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[BinaryIO]:
-        """A file to write it to, bit by bit; it is there when the block has ended without an error."""
+        """A stream for writing in parts; the file appears when the block ends without an error."""
         try:
             if self._stream:
                 with open(self.target, "wb") as file:
                     yield file
                 return
-            # Where a link leads to, so that the link stays one.
+            # The target of a link, so that the link stays a link.
             place = Path(os.path.realpath(self.target))
             clear(place.parent)
             with interrupts.raised(), whole_file(place, replace=self._replace) as file:
@@ -183,20 +183,20 @@ class OutputFile:
 
 
 def inputs_of(text: str, path: Path, settings: Iterable[str] = ()) -> list[Path]:
-    """What a scenario with this `text` in the file at `path`, and with `settings` (KEY=VALUE), reads.
+    """The inputs of the scenario `text` from the file at `path`, with `settings` (KEY=VALUE).
 
-    That is the file itself, and what keys of the names `FILE_KEYS` name.
+    These are the file itself and the values of the keys `FILE_KEYS`.
     """
     try:
         names = set(_names(tomllib.loads(text)))
-    except (ValueError, RecursionError):  # the core says what is wrong with it
+    except (ValueError, RecursionError):  # the core reports the error
         names = set()
     for setting in settings:
         key, _, value = (part.strip() for part in setting.partition("="))
         key = key.rpartition(".")[2]
         try:
             given = tomllib.loads(f"value = {value}")["value"]
-        except (ValueError, RecursionError):  # a text without quotation marks
+        except (ValueError, RecursionError):  # text without quotation marks
             given = value
         names |= set(_names({key: given}))
     # A function is FILE:FUNCTION.
@@ -214,7 +214,7 @@ def _names(value: Any) -> Iterator[str]:
 
 
 def _same(target: Path, path: Path) -> bool:
-    """Whether `target` is `path`, or a file in the folder `path`, by whatever names."""
+    """Whether `target` is `path`, or a file in the folder `path`, also through links."""
     with contextlib.suppress(OSError):
         there = os.stat(target)
         if os.path.samestat(there, os.stat(path)):
@@ -225,7 +225,7 @@ def _same(target: Path, path: Path) -> bool:
 
 
 def _name(partial: Path, place: Path, *, replace: bool) -> None:
-    """Gives the file at `partial` its name; nothing that has come there meanwhile is lost."""
+    """Gives the file at `partial` its name; a file that was created meanwhile is kept."""
     if not replace:
         try:
             os.link(partial, place)

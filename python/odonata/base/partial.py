@@ -1,12 +1,15 @@
-"""What is being written lies in hidden siblings, and what killed processes have left of them is removed.
+"""Unfinished files lie in hidden siblings; those of killed processes are removed.
 
-A file or folder NAME in the making is `.NAME.HOST.partial` beside its place (`output_file.py`, `folder.py`),
-and a folder that is about to be replaced waits in `.NAME.HOST.replaced` until its successor has its name.
-Whoever makes one holds its lock for as long as it is there: of a file its own, of a folder that of the file
-`LOCK` in it. So the next command that writes there knows whose process is gone, and clears up after it
-(`clear`). HOST stands for the computer, in 8 digits for its name and 8 for its kernel since it was started
-(containers have one kernel and many names), with 8 more by chance: where several computers share a file
-system, its locks may hold among the processes of one of them only.
+An unfinished file or folder NAME is `.NAME.HOST.partial` beside its place (`output_file.py`, `folder.py`). A
+folder that is about to be replaced waits in `.NAME.HOST.replaced` until its successor has its name.
+
+The process that makes a sibling holds its lock as long as the sibling exists: for a file the file's own, for
+a folder that of the file `LOCK` in it. A free lock tells the next command that the owner is gone, and `clear`
+removes the sibling.
+
+HOST identifies the computer: 8 digits for its name, 8 for the boot of its kernel (containers share a kernel
+and differ in name), and 8 random digits. On a shared file system, locks may hold among the processes of one
+computer only.
 """
 
 from __future__ import annotations
@@ -24,10 +27,10 @@ from pathlib import Path
 
 from odonata.base.lock import hold, is_at, seize, take
 
-#: File that is locked in a folder in the making.
+#: File that is locked in an unfinished folder.
 LOCK = ".odonata-lock"
 
-#: Bytes that a file name has at most, on the file systems that there are.
+#: Bytes of the longest file name on common file systems.
 LONGEST_NAME = 255
 
 _LEFT = re.compile(
@@ -38,24 +41,24 @@ _LEFT = re.compile(
 
 @dataclass
 class Partial:
-    """A hidden sibling of this process, and the open file whose lock it has."""
+    """A hidden sibling of this process, and the open file that holds its lock."""
 
     path: Path
     lock: int
 
     def release(self) -> None:
-        """Lets the lock go, as soon as nobody could take it for something that is left."""
+        """Releases the lock, once the sibling can no longer be mistaken for remains."""
         os.close(self.lock)
 
     def remove(self) -> None:
-        """Removes the folder or file, as far as that is possible, and lets the lock go."""
+        """Removes the folder or file as far as possible, and releases the lock."""
         with contextlib.suppress(OSError):
             _remove(self.path)
         self.release()
 
 
 def make_file(place: Path) -> Partial:
-    """A new empty file, open for writing as `lock`, that is to become the one at `place`."""
+    """Makes an empty file, open for writing as `lock`, that will become the one at `place`."""
     while True:
         path = hidden(place, "partial")
         try:
@@ -63,14 +66,14 @@ def make_file(place: Path) -> Partial:
         except FileExistsError:
             continue
         take(file)
-        # Somebody who cleared up may have been faster than this process could lock it.
+        # Another process may have cleared the file before this one locked it.
         if is_at(file, path):
             return Partial(path, file)
         os.close(file)
 
 
 def make_folder(place: Path, purpose: str = "partial") -> Partial:
-    """A new folder, empty but for its lock, that is to become, or to hold, the one at `place`."""
+    """Makes a folder, empty but for its lock, that will become the one at `place`."""
     while True:
         path = hidden(place, purpose)
         path.mkdir()
@@ -80,7 +83,7 @@ def make_folder(place: Path, purpose: str = "partial") -> Partial:
 
 
 def hidden(place: Path, purpose: str) -> Path:
-    """A name beside `place` that nobody has yet.
+    """An unused name beside `place`.
 
     >>> hidden(Path("results/milc"), "partial").name.startswith(".milc.")
     True
@@ -92,7 +95,7 @@ def hidden(place: Path, purpose: str) -> Path:
 
 
 def cut(name: str, room: int) -> str:
-    """The beginning of `name` that is no longer than a name may be with `room` bytes more.
+    """The longest beginning of `name` that leaves room for `room` more bytes in a file name.
 
     >>> len(cut("m" * 255, 5)), cut("milc", 5)
     (250, 'milc')
@@ -101,10 +104,10 @@ def cut(name: str, room: int) -> str:
 
 
 def clear(folder: Path) -> list[str]:
-    """Removes what processes of this computer that are gone have left in `folder`; what that was, in words.
+    """Removes the siblings in `folder` whose processes on this computer are gone; returns them in words.
 
-    What is locked, or was made elsewhere, stays. A folder that was about to be replaced when its process was
-    killed gets its name back.
+    Locked siblings and those of other computers stay. A folder that was about to be replaced gets its name
+    back.
     """
     cleared = []
     try:
@@ -127,7 +130,7 @@ def _clear(path: Path, place: Path, purpose: str) -> str | None:
     if stat.S_ISDIR(kind):
         lock = seize(path / LOCK)
         if lock is None:
-            # Its process was killed when it had made the folder only; one that lives makes another.
+            # A process was killed right after it had made the folder; a live process makes another.
             path.rmdir()
             return None
     elif stat.S_ISREG(kind) and purpose == "partial":
@@ -151,7 +154,7 @@ def _clear(path: Path, place: Path, purpose: str) -> str | None:
 
 
 def _remove(path: Path) -> None:
-    """Removes a folder or a file; the lock comes last, so that what cannot be removed now is later."""
+    """Removes a folder or a file; the lock comes last, so that a failed removal can be repeated."""
     if not path.is_dir() or path.is_symlink():
         path.unlink(missing_ok=True)
         return
@@ -170,7 +173,7 @@ def _remove(path: Path) -> None:
 
 @functools.cache
 def _here() -> tuple[str, str]:
-    """The digits of this computer."""
+    """The digits of HOST that identify this computer."""
     names = [socket.gethostname()]
     try:
         names.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"))

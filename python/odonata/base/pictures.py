@@ -1,4 +1,4 @@
-"""Pictures that matplotlib makes."""
+"""Pictures by matplotlib."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORMATS = (".png", ".svg", ".pdf")
 
 
 def picture(file: Path | None, key: str, *, replace: bool, inputs: Iterable[Path] = ()) -> OutputFile | None:
-    """The picture that is to be drawn, or an `InputError` if it cannot be; before anything is simulated."""
+    """The output file of a picture; raises `InputError` before anything is simulated."""
     if file is None:
         return None
     if file.suffix.lower() not in FORMATS:
@@ -30,7 +30,7 @@ def picture(file: Path | None, key: str, *, replace: bool, inputs: Iterable[Path
 
 
 def figure(width: float, height: float) -> Any:
-    """An empty matplotlib figure, in inches; a notebook shows it without being told to.
+    """An empty matplotlib figure of this size in inches; a notebook displays it.
 
     Raises:
         MissingPackage: matplotlib is not installed.
@@ -44,7 +44,7 @@ def _kind() -> Any:
     from matplotlib.figure import Figure
 
     class Picture(Figure):
-        """A figure that is not bound to a window, nor to pyplot."""
+        """A figure without a window, independent of pyplot."""
 
         def _repr_png_(self) -> bytes:
             drawn = io.BytesIO()

@@ -1,6 +1,6 @@
 """Quantities of a resolved scenario, such as "16 MiB" and "8.4 us", as numbers.
 
-They are what the core writes to `run.json`: a number, a space, a unit of `crates/engine/odonata-units`.
+The core writes them to `run.json` as a number, a space and a unit of `crates/engine/odonata-units`.
 """
 
 from __future__ import annotations

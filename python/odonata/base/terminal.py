@@ -1,4 +1,4 @@
-"""Where tables for people go."""
+"""Tables and lines for people."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from rich.text import Text
 
 from odonata.base.wording import UNBROKEN, with_units
 
-#: Columns of output that is not a terminal (a log, a pipe): wide enough for every table of ours.
+#: Width of output that is not a terminal (a log, a pipe): wide enough for every table.
 PLAIN_WIDTH = 110
 
 
 class _Console(Console):
-    """Leaves it to the command what a closed pipe means."""
+    """A console that leaves the handling of a closed pipe to the command."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
 
 
 class Recorder(_Console):
-    """Keeps what is printed to it: lines of text, and tables."""
+    """Records what is printed: lines of text, and tables."""
 
     def __init__(self, file: TextIO) -> None:
         super().__init__(file=file)
@@ -34,10 +34,10 @@ class Recorder(_Console):
 
 
 def console(stream: TextIO | Recorder | None = None) -> Console:
-    """A console on `stream` (default: standard output) that does not squeeze tables where nobody looks on."""
+    """A console on `stream` (default: standard output) that squeezes tables on terminals only."""
     if isinstance(stream, Recorder):
         return stream
-    # Names are shown as they are, whatever stands in brackets or between colons in them.
+    # Names are shown unchanged, also text in brackets or between colons.
     out = _Console(file=stream or sys.stdout, highlight=False, markup=False, emoji=False)
     if not out.is_terminal:
         out.width = PLAIN_WIDTH
@@ -49,7 +49,7 @@ def table(*headings: str, left: int = 1) -> Table:
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for index, heading in enumerate(headings):
         if index < left:
-            # A name that is too long goes on in the next line, below its row; numbers are never cut.
+            # A long name continues on the next line; numbers are never cut.
             made.add_column(heading, justify="left", overflow="fold")
         else:
             made.add_column(heading, justify="right", no_wrap=True)
@@ -57,7 +57,7 @@ def table(*headings: str, left: int = 1) -> Table:
 
 
 def show_table(out: Console, page: Table) -> None:
-    """Prints `page`; where it is too wide, its headings take several lines."""
+    """Prints `page`; if it is too wide, its headings take several lines."""
     if isinstance(out, Recorder):
         out.parts.append(page)
         return
@@ -65,7 +65,7 @@ def show_table(out: Console, page: Table) -> None:
         for column in page.columns:
             side: Literal["left", "right"] = "right" if column.justify == "right" else "left"
             heading = Text(str(column.header).replace(" ", "\n"), justify=side)
-            # Those of fewer lines stand at the bottom, next to the rows.
+            # Shorter headings stand at the bottom, next to the rows.
             column.header = Align(heading, side, vertical="bottom")
     if out.is_terminal:
         out.print(page)
@@ -76,7 +76,7 @@ def show_table(out: Console, page: Table) -> None:
 
 
 def say(out: Console, *lines: str) -> None:
-    """Prints lines that stay whole, as paths and error messages must."""
+    """Prints lines without wrapping, as paths and error messages require."""
     if isinstance(out, Recorder):
         out.parts += lines
         return
@@ -85,7 +85,7 @@ def say(out: Console, *lines: str) -> None:
 
 
 def explain(out: Console, *sentences: str) -> None:
-    """Prints sentences, each from a line of its own, wrapped at the edge; items of a list go on indented."""
+    """Prints each sentence on a line of its own, wrapped at the edge; list items continue indented."""
     if isinstance(out, Recorder):
         out.parts += sentences
         return

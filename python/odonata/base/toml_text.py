@@ -1,6 +1,6 @@
 """Python values as TOML, for scenarios and settings that are given as dictionaries.
 
-The standard library reads TOML but does not write it; the little that is needed here is quickly said.
+The standard library reads TOML but does not write it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ def document(values: Mapping[str, Any]) -> str:
     return "".join(f"{key_text(key)} = {value_text(value)}\n" for key, value in values.items())
 
 
-#: Longest line of what is written for people.
+#: Longest line of TOML for people.
 _WIDTH = 110
 
 
 def pages(values: Mapping[str, Any]) -> str:
-    """`values` as a TOML document to read: a section per table, and short tables on one line.
+    """`values` as readable TOML: a section per table, and short tables on one line.
 
     >>> print(pages({"jobs": [{"name": "a"}], "seed": 1, "network": {"packet": "4 KiB"}}), end="")
     seed = 1
@@ -58,7 +58,7 @@ def _section(values: Mapping[str, Any], name: str) -> Iterator[str]:
         inner = f"{name}.{key_text(key)}" if name else key_text(key)
         for one in value if _is_tables(value) else [value]:
             lines = list(_section(one, inner))
-            # A table that only holds tables is named by them.
+            # A table that only holds tables needs no header.
             if _is_tables(value) or not (lines and not lines[0]):
                 lines = ["", f"[[{inner}]]" if _is_tables(value) else f"[{inner}]", *lines]
             yield from lines

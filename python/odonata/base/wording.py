@@ -9,19 +9,19 @@ _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"), (1e-12, "ps"))
 _SIZES = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
 _COUNTS = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 
-#: Parts of a rank's time that add up to more than this share of it are explained, as follows.
+#: Overlapping parts of a rank's time get an explanation if they add up to more than this multiple of it.
 MUCH = 1.02
 SIDE_BY_SIDE = (
     "Concurrent activities of a rank each count in full, so parts may add up to more than its time."
 )
 
-#: A space at which no line ends.
+#: A space without a line break.
 UNBROKEN = "\N{NO-BREAK SPACE}"
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[kKMGTP]i?B(?:/s)?|B(?:/s)?|[mun\u00b5p]?s|min|h|[kMG])(?!\w))")
 
 
 def with_units(text: str) -> str:
-    """`text` whose numbers stay on the line of their units.
+    """`text` with unbreakable spaces between numbers and their units.
 
     >>> with_units("9% of 12 ms, on 3 links, at 25 GiB/s").split(" ")
     ['9%', 'of', '12\\xa0ms,', 'on', '3', 'links,', 'at', '25\\xa0GiB/s']
@@ -60,7 +60,7 @@ def duration(seconds: float | None) -> str:
         # Half a unit in the third digit below, so that 999.7 us reads 1 ms.
         if seconds >= scale * 0.9995:
             return f"{digits(seconds / scale)} {unit}"
-    # A simulation's times are whole picoseconds; what is shared out may be less.
+    # Simulated times are whole picoseconds; shares of them may be smaller.
     return "0 s" if seconds == 0 else "< 1 ps"
 
 
@@ -105,7 +105,7 @@ def rate(value: float) -> str:
 
 
 def share(part: float, whole: float) -> str:
-    """`part` of `whole` in per cent.
+    """`part` of `whole` in percent.
 
     >>> share(1, 4), share(1, 0), share(0.0001, 1)
     ('25%', '-', '<1%')
@@ -136,7 +136,7 @@ def factor(ratio: float) -> str:
     if not math.isfinite(ratio):
         return "-"
     if 0.0 < ratio < 0.1:
-        # A thousandth is not nothing: two digits, whatever zeros are before them.
+        # Small ratios keep two digits after their zeros.
         places = min(1 - math.floor(math.log10(ratio)), 6)
     else:
         places = 2 if ratio < 10 else 1 if ratio < 100 else 0
@@ -159,7 +159,7 @@ def quantity(value: float, unit: str) -> str:
 
 
 def cables(count: int) -> str:
-    """So many cables.
+    """A count of cables, in words.
 
     >>> cables(1), cables(2)
     ('1 cable', '2 cables')

@@ -1,4 +1,4 @@
-"""What the simulator itself costs: packet-hops per CPU second (`bench`), speedup of threads (`parallel`).
+"""The cost of the simulator itself: packet-hops per CPU second (`bench`), speedup of threads (`parallel`).
 
-It imports `running` and what is below it, and must not import the API or the command line.
+It imports `running` and the packages below, and must not import the API or the command line.
 """

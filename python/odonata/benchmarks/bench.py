@@ -1,4 +1,4 @@
-"""Standard benchmark cases: how fast the simulator is here, and how much memory it takes."""
+"""Standard benchmark cases: speed and memory of the simulator on this computer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from odonata.errors import InputError, input_errors, option
 
 
 def measure(names: list[str], *, quick: bool, announce: bool) -> dict[str, Any]:
-    """Runs the cases `names` (all, if empty), one after the other; figures, machine and version."""
+    """Runs the cases `names` (all, if empty), one after the other; returns figures, machine and version."""
     known = _core.bench_names()
     for name in names:
         if name not in known:
@@ -35,7 +35,7 @@ def measure(names: list[str], *, quick: bool, announce: bool) -> dict[str, Any]:
 
 
 def machine() -> dict[str, Any]:
-    """What the figures were measured on."""
+    """The computer of the measurement."""
     return {
         "cpu": _cpu_name(),
         "cores": os.cpu_count(),

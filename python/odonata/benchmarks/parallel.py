@@ -1,8 +1,8 @@
-"""What more threads gain: every scheduler on every number of threads, beside each other.
+"""The speedup of threads: every scheduler on every number of threads.
 
-Every run has a process of its own, so that none finds warm memory or pays for another's. One run of each
-configuration makes a round, the next round begins with another one, and what counts is the median over the
-rounds: computers whose speed changes from minute to minute (virtual machines do) slow all of them alike.
+Every run has a process of its own, so that none profits from warm memory or pays for another's. A round runs
+each configuration once, and each round starts with another one. The result is the median over the rounds. On
+computers of varying speed, such as virtual machines, all configurations are then affected alike.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from odonata.benchmarks.bench import machine
 from odonata.errors import InputError, option
 from odonata.running.baselines import cores
 
-#: The schedulers that take more than one thread.
+#: The schedulers that use more than one thread.
 PARALLEL = ("conservative", "optimistic")
 
 
@@ -32,14 +32,14 @@ class _Configuration:
     case: str
     scheduler: str
     threads: int
-    #: The figures of the core, one set for each round that was completed.
+    #: The figures of the core, one set per completed round.
     runs: list[dict[str, Any]] = field(default_factory=list)
-    #: Why there are not more.
+    #: The reason for missing rounds.
     failure: str | None = None
 
 
 def thread_counts(text: str | None) -> list[int]:
-    """The numbers of threads that `--threads` names, ascending; by default powers of two, and the cores.
+    """The numbers of threads in `--threads`, ascending; by default powers of two, and the number of cores.
 
     >>> thread_counts("4,1, 2,2")
     [1, 2, 4]
@@ -64,7 +64,7 @@ def thread_counts(text: str | None) -> list[int]:
 def measure(
     names: list[str], *, quick: bool, threads: list[int], rounds: int, announce: bool
 ) -> dict[str, Any]:
-    """Runs the cases `names` (all, if empty); rows of figures, machine and version."""
+    """Runs the cases `names` (all, if empty); returns rows of figures, machine and version."""
     known = _core.bench_parallel_names()
     for name in names:
         if name not in known:
@@ -95,7 +95,7 @@ def measure(
 
 
 def wrong(report: dict[str, Any]) -> list[str]:
-    """What must not be: runs that failed, and results that differ from those of the sequential scheduler."""
+    """Errors: failed runs, and results that differ from those of the sequential scheduler."""
     found = []
     for row in report["rows"]:
         place = f"{row['case']}, {row['scheduler']}, {row['threads']} threads"
@@ -143,7 +143,7 @@ def show(report: dict[str, Any]) -> None:
 
 
 def _scheduler(row: dict[str, Any]) -> str:
-    """The scheduler that was asked for, and what ran if that is something else.
+    """The requested scheduler, and the actual one if it differs.
 
     >>> row = {"scheduler": "conservative", "threads": 4}
     >>> _scheduler(row | {"ran": {"scheduler": "conservative", "threads": 2}})
@@ -158,7 +158,7 @@ def _scheduler(row: dict[str, Any]) -> str:
 
 
 def _run(configuration: _Configuration, quick: bool) -> None:
-    """One run in a process of its own; after a failure there are no more."""
+    """One run in a process of its own; a configuration that has failed is not run again."""
     if configuration.failure is not None:
         return
     settings = {"run.scheduler": configuration.scheduler, "run.threads": configuration.threads}
@@ -166,7 +166,7 @@ def _run(configuration: _Configuration, quick: bool) -> None:
     package = str(Path(__file__).parents[2])
     search = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
-        # -P: a json.py in the user's folder is not ours.
+        # -P: a json.py in the user's folder must not be imported.
         [sys.executable, "-P", "-m", "odonata.benchmarks.worker"],
         input=json.dumps({"case": configuration.case, "quick": quick, "overrides": overrides}),
         capture_output=True,
@@ -219,7 +219,7 @@ def _rows(configurations: list[_Configuration]) -> list[dict[str, Any]]:
                 "events": one.runs[0]["events"],
                 "packet_hops": one.runs[0]["packet_hops"],
                 "digest": one.runs[0]["digest"],
-                # One digest in all rounds, and that of the sequential scheduler; None if that failed.
+                # One digest in all rounds, equal to that of the sequential scheduler; None if that failed.
                 "digest_equal": digests == reference and len(digests) == 1 if reference else None,
                 "walls_s": [run["wall_s"] for run in one.runs],
             }

@@ -1,7 +1,7 @@
-"""The process in which one run of `odonata bench --parallel` is measured.
+"""The process of one run of `odonata bench --parallel`.
 
-It is started by `parallel.py`, reads one JSON object from standard input (case, quick, overrides) and
-answers with the figures of the core, or with an error, as one JSON object.
+`parallel.py` starts it. It reads one JSON object from standard input (case, quick, overrides) and answers
+with the figures of the core, or with an error, as one JSON object.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from odonata.errors import InputError, input_errors
 
 
 def main() -> None:
-    """Runs what standard input asks for."""
+    """Runs the request on standard input."""
     request = json.loads(sys.stdin.read())
     try:
         with input_errors():

@@ -1,4 +1,4 @@
-"""Storage devices alone: how fast they are, and which parameters measurements of one have."""
+"""Storage devices alone: their performance, and the derivation of parameters from measurements."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from odonata.base.terminal import console, say
 from odonata.base.wording import size
 from odonata.errors import InputError, check_text, input_errors, is_mistake, option
 
-#: Bytes of a file that says what a device is, or what was measured.
+#: Bytes of the largest device file or file of measurements.
 LONGEST_FILE = 1 << 20
 
-#: Columns of measurements; of the last three, a row has one.
+#: Columns of measurements; a row has one of the last three.
 COLUMNS = ("operation", "pattern", "record", "queue_depth", "iops", "bandwidth", "latency")
 
 _ROW = re.compile(r"^(?:measurements\[(?P<index>\d+)\]\.?|row (?P<number>\d+): )(?P<key>.*)$")
@@ -42,14 +42,14 @@ def bench(device: str, workload: dict[str, Any]) -> dict[str, Any]:
 
 
 def preset(name: str) -> str:
-    """The file of a device that has a name, with the sources of its numbers; `InputError` if none has it."""
+    """The device file of a preset, with the sources of its numbers; raises `InputError` if unknown."""
     text = _core.device_preset(name)
     if text is None:
         expected = "one of " + ", ".join(_core.device_presets())
-        # Half of a name is what people remember of a product's: p3608.
+        # Part of a product's name is enough: p3608.
         known = _core.device_presets()
         alike = [one for one in known if len(name) > 2 and name.lower() in one]
-        # Or what kind of device it is: hdd.
+        # So is the kind of a device: hdd.
         kind = re.compile(rf"^\[?{re.escape(name.lower())}\b", re.MULTILINE)
         alike += [one for one in known if kind.search(_core.device_preset(one) or "")]
         models = {one.rpartition("-")[2]: one for one in known}
@@ -66,12 +66,14 @@ def preset(name: str) -> str:
 
 
 def presets() -> list[str]:
-    """Names of the devices that have one."""
+    """Names of the device presets."""
     return _core.device_presets()
 
 
 def fit(path: Path, model: str, page: str | None = None) -> dict[str, Any]:
-    """Derives a device of a `model` from measurements in a CSV file; `InputError` if they do not say it."""
+    """Derives a device of a `model` from measurements in a CSV file; raises `InputError` if they do not
+    suffice.
+    """
     text = _read(path, option("file", "MEASUREMENTS"), "measurements in CSV")
     rows, lines = _measurements(text, path)
     request = {"model": model, "measurements": rows, **({} if page is None else {"page": page})}
@@ -81,7 +83,7 @@ def fit(path: Path, model: str, page: str | None = None) -> dict[str, Any]:
 
 
 def show_bench(report: dict[str, Any]) -> None:
-    """Prints what `bench` has measured, for people."""
+    """Prints the measurements of `bench`, for people."""
     figures, out = report["figures"], console()
     workload, latency = figures["workload"], figures["latency_us"]
     kind = next(iter(report["device"]))
@@ -100,7 +102,7 @@ def show_bench(report: dict[str, Any]) -> None:
 
 
 def show_fit(fitted: dict[str, Any]) -> None:
-    """Prints a device that was derived as a file, what is to be known about it as comments."""
+    """Prints a derived device as a file, with remarks as comments."""
     out = console()
     derived, defaults = ", ".join(fitted["derived"]), ", ".join(fitted["defaults"])
     say(out, f"# Derived: {derived}." + (f" Defaults: {defaults}." if defaults else ""))
@@ -113,7 +115,7 @@ def show_fit(fitted: dict[str, Any]) -> None:
 
 
 def _device(device: str) -> tuple[str, str]:
-    """The text of a device, and what it is called in messages."""
+    """The text of a device, and its name in messages."""
     check_text(device, option("device", "DEVICE"))
     text = _core.device_preset(device)
     if text is not None:
@@ -142,7 +144,7 @@ def _read(path: Path, key: str, expected: str) -> str:
 
 
 def _measurements(text: str, path: Path) -> tuple[list[dict[str, Any]], list[int]]:
-    """Rows with what they have, and their lines."""
+    """Rows of measurements with their values, and their line numbers."""
     reader = csv.DictReader(io.StringIO(text), skipinitialspace=True, strict=True)
     rows: list[dict[str, Any]] = []
     lines: list[int] = []
@@ -180,7 +182,7 @@ def _measurements(text: str, path: Path) -> tuple[list[dict[str, Any]], list[int
 
 @contextlib.contextmanager
 def _options() -> Iterator[None]:
-    """What is wrong with a workload is wrong with an option."""
+    """Reports errors of a workload as errors of an option."""
     try:
         yield
     except InputError as error:
@@ -192,7 +194,7 @@ def _options() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _fit_errors(path: Path, lines: list[int]) -> Iterator[None]:
-    """What is wrong with a measurement is wrong in a line of its file; with all of them, in the file."""
+    """Reports an error of a measurement at its line of the file; an error of all of them at the file."""
     try:
         yield
     except InputError as error:

@@ -1,14 +1,14 @@
-"""Calibration: parameters of a machine that make its simulated ping-pong the measured one.
+"""Calibration: parameters of a machine whose simulated ping-pong matches a measured one.
 
-Half round-trip times by message size are compared, in relative terms. The model is the simulation itself:
-two ranks on two nodes of the machine, nothing else. What is fitted are a few keys of the scenario; a least-
-squares search (`scipy.optimize.least_squares`) in their logarithms. An eager threshold is a step and has no
-derivative: it is tried between any two sizes.
+The fit compares half round-trip times by message size, in relative terms. The model is the simulation itself:
+two ranks on two nodes of the machine. The fit varies a few keys of the scenario by a least-squares search
+(`scipy.optimize.least_squares`) in their logarithms. An eager threshold is a step without a derivative: it is
+tried between any two sizes.
 
 A parameter is reported only if the measurements determine it. The Jacobian J at the solution gives the
-covariance (J^T J)^-1 s^2 with s^2 the mean square of the residuals (W. Press et al., Numerical Recipes,
-15.6): where the standard error of a logarithm exceeds `UNDETERMINED`, another combination of parameters
-fits as well, and the fit is refused.
+covariance (J^T J)^-1 s^2, with s^2 the mean square of the residuals (W. Press et al., Numerical Recipes,
+15.6). If the standard error of a logarithm exceeds `UNDETERMINED`, another combination of parameters fits as
+well, and the fit is refused.
 """
 
 from __future__ import annotations
@@ -35,14 +35,13 @@ if TYPE_CHECKING:
 
 #: Bytes of a file of measurements.
 LONGEST_FILE = 1 << 20
-#: Standard error of the logarithm of a parameter from which on it counts as not determined: a factor of 1.3
-#: or so.
+#: Standard error of a parameter's logarithm from which on it counts as undetermined: a factor of about 1.3.
 UNDETERMINED = 0.25
-#: The least residual that is believed: clocks and means of measurements are no better, in relative terms.
+#: Smallest credible residual in relative terms: clocks and means of measurements are no better.
 NOISE = 0.005
-#: A threshold, one more parameter, has to lessen the sum of squares by this factor to count as seen.
+#: A threshold adds a parameter, so it must reduce the sum of squares by this factor.
 SEEN = 0.5
-#: Messages that go back and forth, for each size.
+#: Round trips for each size.
 ROUNDS = 4
 
 COLUMNS = ("bytes", "latency", "from", "to")
@@ -54,17 +53,17 @@ _SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 
 
 @dataclass(frozen=True)
 class Parameter:
-    """Something that can be fitted."""
+    """A parameter of the fit."""
 
     #: The key of the scenario.
     key: str
-    #: Its value as TOML wants it, of one in s, s/B or B/s.
+    #: Formats a value in s, s/B or B/s for TOML.
     text: Callable[[float], str]
-    #: Values that the search keeps between, and its first one.
+    #: Bounds of the search, and its start.
     least: float
     most: float
     first: float
-    #: What the measurements need to show it.
+    #: The measurements that determine it.
     needs: str
 
 
@@ -101,19 +100,20 @@ DEFAULT = ("software", "bandwidth")
 
 @dataclass(frozen=True)
 class Measurement:
-    """Half the round-trip time of messages of a size, between two nodes."""
+    """Half the round-trip time of messages of one size between two nodes."""
 
     bytes: int
     latency_s: float
     pair: tuple[int, int]
-    #: The file and line that name the nodes; None: they are those of `--nodes`.
+    #: The file and line that name the nodes; None: the nodes come from `--nodes`.
     named: tuple[str, int] | None = field(default=None, compare=False)
 
 
 def read(path: Path, pair: tuple[int, int] = (0, 1)) -> list[Measurement]:
-    """Measurements from a CSV file with the columns `bytes` and `latency`, and perhaps `from` and `to`.
+    """Reads measurements from a CSV file with the columns `bytes` and `latency`, and optionally `from` and
+    `to`.
 
-    `pair` are the nodes of rows that name none. `InputError` with the line where there is something else.
+    `pair` are the nodes of rows without nodes. Raises `InputError` with the line of an invalid row.
     """
     try:
         data = foreign.read_bytes(path, LONGEST_FILE)
@@ -190,13 +190,13 @@ class Machine:
         graph = tables.get("machine", {}).get("graph", {})
         if isinstance(graph.get("file"), str):
             graph["file"] = os.path.join(scenario.resolve().parent, graph["file"])
-        # What other jobs do, and what is recorded of it, has nothing to do with it.
+        # Other jobs and their records are irrelevant.
         for key in ("jobs", "run", "name"):
             tables.pop(key, None)
         self.tables = tables
         self.path = scenario
         self.measured = measured
-        #: The links that the last run took, by class, and the bandwidths of all classes.
+        #: The links that the last run used, by class, and the bandwidths of all classes.
         self.taken: set[str] = set()
         self.bandwidths: dict[str, str] = {}
         self.pairs = sorted({one.pair for one in measured})
@@ -218,7 +218,7 @@ class Machine:
                 "placement": {"nodes": list(pair)},
                 "args": {"sizes": sizes, "rounds": ROUNDS},
             }
-            # A run for each pair: two jobs have no node in common.
+            # A run for each pair: two jobs share no node.
             try:
                 results = in_memory({**self.tables, "jobs": [job]}, values)
             except InputError as error:
@@ -232,7 +232,7 @@ class Machine:
         return [found[one.pair, one.bytes] for one in self.measured]
 
     def _wrong(self, error: InputError, pair: tuple[int, int]) -> InputError:
-        """What is wrong with the ping-pong's scenario, which nobody wrote, in the words of the input."""
+        """Translates an error in the generated ping-pong scenario to the words of the input."""
         place = re.fullmatch(r"jobs\.0\.placement\.nodes(?:\.([01]))?", error.key or "")
         if place is None:
             return InputError(
@@ -251,9 +251,9 @@ class Machine:
 
 @dataclass
 class Fit:
-    """Parameters that fit, and how well."""
+    """Fitted parameters, and their quality."""
 
-    #: By name: the value, in s, s/B, B/s or bytes.
+    #: Values by name, in s, s/B, B/s or bytes.
     values: dict[str, float]
     #: The keys of the scenario, as TOML.
     settings: dict[str, str]
@@ -266,7 +266,7 @@ class Fit:
 
 
 def answer(measured: Sequence[Measurement], found: Fit) -> Calibration:
-    """What `odonata calibrate --json` prints."""
+    """The answer of `odonata calibrate --json`."""
     rows: list[Any] = [
         {
             "bytes": one.bytes,
@@ -297,7 +297,8 @@ def fit(
     """Fits parameters, of `NAMES`, of the machine of a scenario to measurements.
 
     Raises:
-        InputError: A name is none, the scenario is wrong, or the measurements do not determine a parameter.
+        InputError: A name is unknown, the scenario is invalid, or the measurements do not determine a
+            parameter.
     """
     for name in names:
         if name not in NAMES:
@@ -351,7 +352,7 @@ def _smooth(
     *,
     strict: bool = True,
 ) -> Fit:
-    """Fits parameters on which times depend smoothly; if `strict`, refuses those that are not determined."""
+    """Fits parameters on which times depend smoothly; `strict` refuses undetermined ones."""
     import numpy as np
 
     least_squares = require("scipy.optimize", "the search for parameters").least_squares
@@ -374,7 +375,7 @@ def _smooth(
         return Fit({}, dict(fixed), {}, simulated, float(np.sqrt(np.mean(found**2))), machine.runs)
     first = np.log([one.first for one in parameters])
     bounds = np.log([one.least for one in parameters]), np.log([one.most for one in parameters])
-    # Times are whole picoseconds: a step has to change many of them.
+    # Times are whole picoseconds: a step must change many of them.
     done = least_squares(residuals, first, bounds=bounds, diff_step=1e-3, xtol=1e-5, ftol=1e-5, max_nfev=60)
     residual = float(np.sqrt(np.mean(done.fun**2)))
     values = {name: math.exp(value) for name, value in zip(names, done.x, strict=True)}
@@ -405,9 +406,9 @@ def _smooth(
 
 
 def _check_other_links(machine: Machine, settings: dict[str, str]) -> None:
-    """`InputError` if large messages take longer than was measured with terminal links of any bandwidth.
+    """Refuses measurements that are slower than terminal links of any bandwidth explain.
 
-    Then that of the terminal links has no influence, whatever there is of measurements.
+    The bandwidth of the terminal links then has no influence, whatever the measurements.
     """
     bandwidth = PARAMETERS["bandwidth"]
     simulated = machine.latencies({**settings, bandwidth.key: bandwidth.text(bandwidth.most)})
@@ -433,7 +434,7 @@ def _check_other_links(machine: Machine, settings: dict[str, str]) -> None:
 
 
 def _errors(jacobian: Any, residual: float) -> list[float]:
-    """Standard errors of the parameters; infinite where the Jacobian does not tell them apart."""
+    """Standard errors of the parameters; infinite where the Jacobian does not separate them."""
     import numpy as np
 
     left, sizes, right = np.linalg.svd(jacobian, full_matrices=False)
@@ -442,7 +443,7 @@ def _errors(jacobian: Any, residual: float) -> list[float]:
     inverse = np.where(weak, np.inf, 1 / np.where(weak, 1, sizes) ** 2)
     errors = []
     for column in right.T:
-        # A direction that is not seen at all counts only for parameters that lie in it.
+        # An unobserved direction affects only the parameters in it.
         parts = np.where(column**2 < 1e-9, 0.0, column**2)
         total = sum(part * size for part, size in zip(parts, inverse, strict=True) if part > 0)
         errors.append(residual * math.sqrt(total) if math.isfinite(total) else math.inf)

@@ -8,7 +8,7 @@ from odonata.operations import Operation, mark, recv, send
 
 
 def ping_pong(rank: int, ranks: int, *, sizes: Sequence[int], rounds: int) -> Iterator[Operation]:
-    """Ranks 0 and 1 send each other messages of each size; mark k ends the k-th size, 0 is the begin."""
+    """Ranks 0 and 1 exchange messages of each size; mark k ends the k-th size, mark 0 the start."""
     yield mark(0)
     for number, size in enumerate(sizes, 1):
         for _ in range(rounds):

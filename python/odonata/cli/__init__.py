@@ -1,15 +1,18 @@
 """The command `odonata`.
 
-Results and answers go to standard output, progress and errors to standard error. Exit codes: 0 the run
-completed; 2 the input is wrong and nothing was created or touched; 3 the run or a baseline ended in a named
-failure, which `run.json` holds; 130 it was interrupted, and what was measured until then is kept, or it can
-be resumed; 1 the computer failed (disk full, ...), and nothing was left behind but snapshots, or a
-checked trace has errors. A reader that closes the pipe (`| head`) changes none of that.
+Results and answers go to standard output, progress and errors to standard error. A reader that closes the
+pipe (`| head`) does not change the exit code:
 
-`commands/listed.py` is the table of all commands; the module of a command is imported when it is called. What
-all need is in `arguments` and `answer`.
+- 0: the run completed;
+- 1: the computer failed (such as a full disk), and only snapshots remain; or a checked trace has errors;
+- 2: the input is invalid, and nothing was created or changed;
+- 3: the run or a baseline failed, and `run.json` names the failure;
+- 130: the run was interrupted; its measurements are kept, or it can be resumed.
 
-Nothing imports this package but `odonata.__main__`.
+`commands/listed.py` is the table of all commands; the module of a command is imported when it is called.
+`arguments` and `answer` hold their common parts.
+
+Only `odonata.__main__` imports this package.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from odonata.cli.declared import callback, group
 from odonata.commands.listed import LISTED, help_of
 from odonata.errors import check_text
 
-#: What the groups of commands are, below that line.
+#: Help texts of the groups, below that line.
 GROUPS = {
     "device": "",
     "trace": "\n\nDUMPI, Chakra, OTF2, Nsight Systems, GOAL, Darshan logs, and programs in files.",
@@ -100,12 +103,12 @@ def __getattr__(name: str) -> Any:
 
 
 def _application_for(arguments: list[str]) -> typer.Typer:
-    """Builds the application with what a call needs: the named command, or the list of all."""
+    """Builds the application for a call: the named command, or the list of all."""
     if arguments == ["--version"]:
         return application(())
     if arguments and arguments[0] in LISTED:
         return application(arguments[:1])
-    # A shell that completes a command asks by an environment variable.
+    # Shells request completion by an environment variable.
     if any(name.endswith("_COMPLETE") for name in os.environ):
         return application()
     return application((), LISTED)
@@ -139,6 +142,6 @@ def main() -> None:
     """Runs the command of `sys.argv`, and exits."""
     streams.prepare()
     code = call(sys.argv[1:])
-    # Nothing is left that Ctrl-C could stop in an orderly way.
+    # No work is left that Ctrl-C could stop in an orderly way.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.exit(code)

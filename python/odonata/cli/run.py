@@ -122,7 +122,7 @@ def run(
             return
         with folder:
             _tell_cleared(folder, quiet=quiet)
-            # Imported late: what is wrong with the input should be said at once.
+            # Imported late: errors in the input should be reported at once.
             if PROGRAMS not in sys.modules:
                 import_alone("pyarrow.parquet", *([] if quiet else ["pyarrow.compute"]))
             from odonata.results.results import Results
@@ -172,14 +172,14 @@ def _run_shared(
 
 
 def _tell_cleared(folder: ResultFolder, *, quiet: bool) -> None:
-    """Says what killed runs had left, and is no more."""
+    """Reports removed remains of killed runs."""
     if not quiet:
         for text in folder.cleared:
             say(text)
 
 
 def _tell(results: Results, path: Path, *, as_json: bool, quiet: bool) -> None:
-    """Says what a run's results at `path` are, and ends with the exit code of its outcome."""
+    """Prints the results of a run at `path`, and ends with the exit code of its outcome."""
     with open_pipe(path):
         if as_json:
             print_json(results.run | {"results": str(path)})
@@ -202,8 +202,8 @@ def _tell(results: Results, path: Path, *, as_json: bool, quiet: bool) -> None:
 
 
 def exit_code(outcome: str) -> int:
-    """The exit code for a run that ended so."""
-    # A time limit is an end that the scenario asks for; open-loop traffic has no other.
+    """The exit code of an outcome."""
+    # The scenario asks for a time limit; open-loop traffic has no other end.
     return {"completed": COMPLETED, "time-limit": COMPLETED, "interrupted": INTERRUPTED}.get(
         outcome, RUN_FAILED
     )

@@ -1,4 +1,4 @@
-"""Standard streams that can be written to, whatever the caller has closed and whatever is printed."""
+"""Standard streams that accept any output, even if the caller has closed them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ import sys
 
 
 def prepare() -> None:
-    """Opens those of the standard streams that are closed, and lets them print what they cannot encode.
+    """Opens closed standard streams, and replaces characters that a stream cannot encode.
 
-    A file that is opened later would get the number of a closed one, and what is printed would go into it. To
-    print on a closed standard output is an error, as it is for other commands; on standard error it is not.
+    Otherwise a file opened later would get the number of a closed stream and receive its output. As for other
+    commands, printing to a closed standard output is an error, and printing to a closed standard error is
+    not.
     """
     for number, flags in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
             os.fstat(number)
         except OSError:
-            # The lowest number that is free, so this one. Of standard output every write fails.
+            # The lowest free number, so this stream's. Writing to standard output still fails.
             os.open(os.devnull, flags)
     if sys.stdout is None:
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115

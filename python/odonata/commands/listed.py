@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import inspect
 
-#: Each command or group, in the order of the help: the module that declares it, or holds a function of its
-#: name; and the first line of its help.
+#: Each command or group, in the order of the help: the module that declares it or holds a function of its
+#: name, and the first line of its help.
 LISTED: dict[str, tuple[str, str]] = {
     "init": ("commands.scenario", "Write a commented scenario to start from."),
     "presets": ("commands.scenario", "List presets, or show one with its sources."),

@@ -1,8 +1,8 @@
 """Configurations of other simulators as scenarios: CODES and MFNetSim, BookSim 2.
 
-What a configuration says becomes a key with a comment that names where it is from; what it leaves to its
-simulator is that simulator's default, said so; and what has no counterpart is listed. Nothing is made up:
-where a table would have to be guessed, it is left out, or the file is refused.
+A setting of the configuration becomes a key with a comment on its origin. A missing setting gets the default
+of its simulator, with a comment. A setting without a counterpart is listed. If a table would have to be
+guessed, it is left out, or the file is refused.
 
 It imports `base` alone.
 """

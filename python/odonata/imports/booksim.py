@@ -1,8 +1,7 @@
 """BookSim 2: a configuration (`key = value;`) as a scenario of its machine, its router and its traffic.
 
 Semantics and defaults are those of its source (booksim_config.cpp, iq_router.cpp, the networks and routing
-functions); the preset `booksim` has how its router's parameters are called here. Times are cycles, sizes
-flits.
+functions). The preset `booksim` maps the parameters of its router. Times are cycles, sizes flits.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from pathlib import Path
 from odonata.errors import InputError, call
 from odonata.imports.draft import Draft, number
 
-#: What holds if a configuration is silent (BookSimConfig).
+#: Defaults of a configuration (BookSimConfig).
 DEFAULTS = {
     "topology": "torus", "k": "8", "n": "2", "c": "1", "routing_function": "none", "use_noc_latency": "1",
     "num_vcs": "16", "vc_buf_size": "8", "wait_for_tail_credit": "0", "vc_busy_when_full": "0",
@@ -28,15 +27,15 @@ DEFAULTS = {
     "injection_process": "bernoulli", "packet_size": "1", "classes": "1", "subnets": "1",
     "link_failures": "0", "noq": "0", "sample_period": "1000", "max_samples": "10",
 }  # fmt: skip
-#: The largest whole number that is taken.
+#: The largest accepted integer.
 MOST = 1 << 40
-#: Keys that say how long and how often is measured.
+#: Keys of the duration and number of measurements.
 MEASURING = {
     "sim_type", "sample_period", "warmup_periods", "max_samples", "latency_thres", "warmup_thres",
     "stopping_thres",
     "acc_warmup_thres", "acc_stopping_thres", "sim_count", "include_queuing", "measure_stats", "sim_power",
 }  # fmt: skip
-#: Keys that only say what is printed.
+#: Keys that only affect output.
 PRINTING = {
     "watch_out",
     "watch_file",
@@ -46,7 +45,7 @@ PRINTING = {
     "viewer_trace",
     "seed",
 }
-#: Values at which a key of the router changes nothing: others have no counterpart.
+#: Values at which a key of the router has no effect; others have no counterpart.
 NEUTRAL = {
     "wait_for_tail_credit": "0", "hold_switch_for_packet": "0", "speculative": "0", "router": "iq",
     "priority": "none", "output_delay": "0", "output_buffer_size": "-1", "output_speedup": "1",
@@ -68,7 +67,7 @@ _PAIR = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*([^;=]*?)\s*(;|$)", re.MULTILINE)
 
 
 def parse(text: str, path: Path) -> dict[str, str]:
-    """Keys and values; `InputError` at what is none."""
+    """Parses keys and values; raises `InputError` for anything else."""
     plain = re.sub(r"//[^\n]*", "", text)
     found: dict[str, str] = {}
     place = 0
@@ -94,7 +93,7 @@ class _Import:
     def __init__(self, path: Path, given: dict[str, str]) -> None:
         self.path, self.given = path, given
         if "const_flits_per_packet" in given and "packet_size" not in given:
-            # The older name.
+            # The older name of the key.
             self.given = {**given, "packet_size": given["const_flits_per_packet"]}
         self.used: set[str] = {"const_flits_per_packet"}
         self.draft = Draft(path.stem, [f"From the BookSim 2 configuration {path.name}."], path, "booksim")
@@ -105,7 +104,7 @@ class _Import:
         return self.given.get(key, DEFAULTS.get(key, ""))
 
     def whole(self, key: str) -> int:
-        """A value that is a whole number."""
+        """A value as an integer."""
         value = self.real(key)
         if not (value.is_integer() and 0 <= value <= MOST):
             raise InputError(
@@ -114,7 +113,7 @@ class _Import:
         return int(value)
 
     def real(self, key: str) -> float:
-        """A value that is a number."""
+        """A value as a number."""
         value = self.text(key)
         with contextlib.suppress(ValueError):
             if math.isfinite(found := float(value)):
@@ -129,11 +128,11 @@ class _Import:
         return n
 
     def from_(self, key: str) -> str:
-        """A comment that says what a value is from."""
+        """A comment on the origin of a value."""
         return key if key in self.given else f"{key}, BookSim's default"
 
     def make(self) -> Draft:
-        """The scenario."""
+        """Makes the scenario."""
         topology = self.text("topology")
         families = {
             "torus": self.cube, "mesh": self.cube, "fattree": self.fat_tree, "flatfly": self.flat,
@@ -156,7 +155,7 @@ class _Import:
         return self.draft
 
     def links(self, latencies: dict[str, int]) -> None:
-        """The links: latency, and the way back of a credit."""
+        """The links: latency, and the return path of credits."""
         delay, buffer = self.whole("credit_delay"), self.whole("vc_buf_size")
         for name, latency in latencies.items():
             table = f"network.links.{name}"
@@ -168,7 +167,7 @@ class _Import:
             self.draft.put(table, "buffer", f'"{buffer} flits"', self.from_("vc_buf_size"))
 
     def routing(self, names: dict[str, dict[str, str]]) -> None:
-        """The algorithm, of those that the topology has."""
+        """The algorithm, out of those of the topology."""
         function = self.text("routing_function")
         keys = names.get(function)
         if keys is None:
@@ -196,7 +195,7 @@ class _Import:
         ways = {"valiant": {"algorithm": '"valiant"'}, "romm": {"algorithm": '"romm"'}}
         if topology == "torus":
             ways["dim_order"] = {"algorithm": '"dimension-order"'}
-            # Two channels of escape and the highest; those between stay unused.
+            # Two escape channels and the highest one; those between stay unused.
             ways["min_adapt"] = {
                 "algorithm": '"minimal-adaptive"',
                 "selection": '"random"',
@@ -258,7 +257,7 @@ class _Import:
                 "machine.dragonfly", key, str(value), "k" if key == "nodes_per_router" else "from k"
             )
         self.draft.put("machine.dragonfly", "arrangement", '"absolute"')
-        # Fixed in its source, whatever use_noc_latency says.
+        # Fixed in its source, independent of use_noc_latency.
         self.text("use_noc_latency")
         self.links({"terminal": 1, "local": 10, "global": 100})
         vcs = self.whole("num_vcs")
@@ -325,7 +324,7 @@ class _Import:
             )
         rate = self.real("injection_rate")
         size = self.whole("packet_size")
-        # Packets are made at most once a cycle.
+        # At most one packet per cycle.
         packets = rate / max(1, size) if self.whole("injection_rate_uses_flits") else rate
         load = max(0.0, min(packets, 1.0) * size)
         if load > 1:
@@ -339,7 +338,7 @@ class _Import:
             keys["dims"] = str(dims)
         if here == "next-group":
             keys["ranks_per_group"] = str(group)
-        # Measured until it converges, at most for so many samples.
+        # BookSim measures until convergence, at most this many samples.
         cycles = self.whole("sample_period") * self.whole("max_samples")
         keys |= {"stop": f'"{cycles} ns"', "load": number(load), "arrival": '"bernoulli"', "self": "true"}
         inside = ", ".join(f"{key} = {value}" for key, value in keys.items())
@@ -348,7 +347,7 @@ class _Import:
         )
 
     def rest(self) -> None:
-        """What nothing has been made of."""
+        """Lists the unused settings."""
         for key, value in self.given.items():
             if key in MEASURING:
                 self.draft.leave(
@@ -364,5 +363,5 @@ class _Import:
 
 
 def load(path: Path, text: str) -> Draft:
-    """The scenario of the configuration `text` at `path`; `InputError` where there is none."""
+    """The scenario of the configuration `text` at `path`; raises `InputError` if there is none."""
     return _Import(path, parse(text, path)).make()

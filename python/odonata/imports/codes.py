@@ -1,8 +1,8 @@
 """CODES and MFNetSim: a network configuration, its allocation and its workload files as a scenario.
 
-The models are those of codes-org/codes (src/networks/model-net) and, for storage, of MFNetSim's branch of
-it. What a configuration leaves out is CODES' default; constants of its MPI layer that stand in its source
-are marked so. Bandwidths are in GiB/s, sizes in bytes, times in ns.
+The models are those of codes-org/codes (src/networks/model-net) and, for storage, of MFNetSim's branch of it.
+Missing settings get CODES' defaults; comments mark constants from the source of its MPI layer. Bandwidths are
+in GiB/s, sizes in bytes, times in ns.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from odonata.imports.codes_conf import Section
 from odonata.imports.draft import Draft, number
 
 GIB = 1 << 30
-#: The largest number that is taken.
+#: The largest accepted number.
 MOST = 1 << 50
 
-#: Keys that have no effect on results, or none in the models that are taken over.
+#: Keys without effect on results, at least in the supported models.
 SILENT = {
     "message_size": "the size of ROSS's events",
     "modelnet_order": "the order of ROSS's processes",
@@ -51,7 +51,7 @@ class _Import:
         self.draft = Draft(path.stem, [f"From the CODES configuration {path.name}."], path)
 
     def wrong(self, key: str, problem: str, expected: str, value: str | None = None) -> InputError:
-        """That the configuration cannot be taken over."""
+        """The error for a configuration that cannot be converted."""
         return InputError(problem, file=str(self.path), key=key, value=value, expected=expected)
 
     def text(self, key: str, default: str | None = None) -> str:
@@ -81,11 +81,11 @@ class _Import:
         return key if key in self.params.values else f"{key}, CODES' default"
 
     def shown(self, key: str, value: int) -> str:
-        """A value as it stands in the file, or that it is a default."""
+        """The origin of a value: the file, or a default."""
         return str(value) if key in self.params.values else f"{value}, CODES' default: the file has no {key}"
 
     def make(self) -> Draft:
-        """The scenario, without jobs."""
+        """Makes the scenario, without jobs."""
         models = [name for name in self.params.values.get("modelnet_order", []) if "router" not in name]
         self.used.add("modelnet_order")
         families = {
@@ -113,7 +113,7 @@ class _Import:
         return self.draft
 
     def packets(self, delay: float) -> int:
-        """Packets and routers; the size of a chunk, in bytes."""
+        """Packets and routers; returns the size of a chunk, in bytes."""
         packet = self.whole("packet_size", 512)
         chunk = self.whole("chunk_size", 512)
         put = self.draft.put
@@ -153,7 +153,7 @@ class _Import:
             self.draft.put(table, "latency", f'"{latency} ns"', "one chunk at its bandwidth, as in CODES")
             size, packet = self.whole(buffer, default), self.whole("packet_size", 512)
             if size < packet:
-                # CODES takes it, and never sends: here it is said of the key that the file has, or lacks.
+                # CODES accepts it, and never sends; the error names the key that the file has or lacks.
                 raise self.wrong(
                     f"PARAMS.{buffer}", 'the buffer does not hold a packet',
                     f"at least packet_size, {self.shown('packet_size', packet)}", self.shown(buffer, size),
@@ -183,7 +183,7 @@ class _Import:
     def routing(
         self, ways: dict[str, dict[str, str]], default: str = "minimal", *, vcs: int | None = None
     ) -> None:
-        """The algorithm, of those that the network has."""
+        """The algorithm, out of those of the network."""
         name = self.text("routing", default)
         keys = ways.get(name)
         if keys is None:
@@ -235,10 +235,10 @@ class _Import:
         self.rails()
 
     def routers_of_a_group(self) -> tuple[int, str]:
-        """Routers of a group of dragonfly-dally, and where that is from.
+        """Routers of a group of dragonfly-dally, and the origin of the number.
 
-        Configurations from before it had `num_routers` give rows and columns, as dragonfly-custom does, of
-        which a group has all; rows are 1 where there are none.
+        Older configurations without `num_routers` give rows and columns, as for dragonfly-custom; the default
+        number of rows is 1.
         """
         rows, columns = "num_router_rows", "num_router_cols"
         if self.params.get("num_routers") is None and self.params.get(columns) is not None:
@@ -254,7 +254,7 @@ class _Import:
         return found, "num_routers"
 
     def cabling(self, groups: int, routers: int) -> None:
-        """How groups are cabled: by the file with the global cables, if it is there."""
+        """The cabling of groups, from the file with the global cables if it exists."""
         self.used |= {"intra-group-connections", "inter-group-connections"}
         named = self.params.get("inter-group-connections")
         pairs = None if named is None else _pairs(self.path.parent / Path(named).name)
@@ -278,7 +278,7 @@ class _Import:
         )
 
     def rails(self) -> None:
-        """Several rails have no counterpart."""
+        """Refuses several rails, which have no counterpart."""
         if (rails := self.whole("num_rails", 1)) != 1:
             self.draft.leave("num_rails", str(rails), "nodes have one rail")
 
@@ -589,5 +589,5 @@ def _cables(arrangement: str, groups: int, routers: int, ports: int) -> list[tup
 
 
 def load(path: Path, conf: Section) -> Draft:
-    """The scenario of the configuration at `path`, without jobs; `InputError` where there is none."""
+    """The scenario of the configuration at `path`, without jobs; raises `InputError` if there is none."""
     return _Import(path, conf).make()

@@ -19,12 +19,12 @@ class Section:
     sections: dict[str, Section] = field(default_factory=dict)
 
     def get(self, key: str) -> str | None:
-        """The value of a key that has one."""
+        """The value of a key."""
         found = self.values.get(key)
         return found[0] if found else None
 
     def whole(self, key: str, path: Path) -> int:
-        """The value of a key that is a whole number, 0 if there is none; `InputError` at anything else."""
+        """The value of a key as an integer, 0 if absent; raises `InputError` for other values."""
         value = self.get(key)
         if value is None:
             return 0
@@ -34,7 +34,7 @@ class Section:
 
 
 def parse(text: str, path: Path) -> Section:
-    """The whole file; `InputError` with the line where it is no configuration."""
+    """Parses a whole file; raises `InputError` with the line of an error."""
     tokens: list[tuple[str, int]] = []
     place = 0
     text += "\n"

@@ -8,7 +8,7 @@ from odonata.errors import InputError
 from odonata.imports.codes_conf import Section
 from odonata.imports.draft import Draft, integers
 
-#: Names of workloads, and what they are here; parameters are those of the programs in CODES' source.
+#: Names of workloads and their counterparts; parameters are those of the programs in CODES' source.
 WORKLOADS = {
     "milc": "{ milc = {} }",
     "nekbone": "{ nekbone = {} }",
@@ -23,10 +23,10 @@ def add_jobs(
     workloads: tuple[Path, list[tuple[int, str]]],
     places: tuple[Path, list[list[int]]] | None,
 ) -> None:
-    """Adds the jobs of a workload file, a line each, on the nodes of an allocation file, a line each.
+    """Adds the jobs of a workload file, one per line, on the nodes of an allocation file, one line per job.
 
-    An allocation counts the processes of workloads (`nw-lp`, MFNetSim's clients), which leave storage
-    servers out.
+    An allocation counts the processes of workloads (`nw-lp`, MFNetSim's clients), which leave out storage
+    servers.
     """
     path, rows = workloads
     draft.sources.append(f"Jobs from {path.name}" + (f", nodes from {places[0].name}." if places else "."))
@@ -66,7 +66,7 @@ def add_jobs(
 
 
 def _ranks_per_node(conf: Section, path: Path) -> int:
-    """Processes of workloads per terminal, by LPGROUPS."""
+    """Processes of workloads per terminal, from LPGROUPS."""
     for group in conf.sections.get("LPGROUPS", Section()).sections.values():
         terminals = sum(
             group.whole(name, path)

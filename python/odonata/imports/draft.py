@@ -1,4 +1,4 @@
-"""A scenario in the making: keys with comments, and what could not be taken over."""
+"""A scenario in the making: keys with comments, and settings that could not be converted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from odonata.errors import InputError
 
 @dataclass(frozen=True)
 class Left:
-    """Something of a configuration that is not in the scenario, or not as it was."""
+    """A setting of a configuration that the scenario lacks or changes."""
 
     key: str
     value: str
@@ -22,12 +22,12 @@ class Left:
 
 @dataclass
 class Draft:
-    """Tables of a scenario in their order; values are TOML already."""
+    """Tables of a scenario in their order; values are TOML text."""
 
     name: str
-    #: What it is from, a line each.
+    #: The origins of the scenario, a line each.
     sources: list[str]
-    #: The configuration of the network that it is from.
+    #: The network configuration that the scenario comes from.
     path: Path
     preset: str | None = None
     tables: dict[str, list[tuple[str, str, str]]] = field(default_factory=dict)
@@ -40,11 +40,11 @@ class Draft:
         self.tables.setdefault(table, []).append((key, value, comment))
 
     def leave(self, key: str, value: object, reason: str) -> None:
-        """Notes what is not taken over."""
+        """Records a setting that is not converted."""
         self.left.append(Left(key, "" if value is None else str(value), reason))
 
     def wrong(self, error: InputError) -> InputError:
-        """What the core says of the scenario, which nobody has written, said of the configuration."""
+        """Attributes the core's error about the generated scenario to the configuration."""
         table, _, key = (error.key or "").rpartition(".")
         origin = next(
             (origin for name, _, origin in self.tables.get(table, []) if name == key and origin), ""
@@ -78,7 +78,7 @@ class Draft:
 
 
 def number(value: float) -> str:
-    """A number without needless digits.
+    """A number without trailing digits.
 
     >>> number(4.0), number(238.4185791015625)
     ('4', '238.4185791015625')

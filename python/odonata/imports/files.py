@@ -1,4 +1,4 @@
-"""Which file is what, and all of them together as one scenario."""
+"""Detection of configuration files, and their combination to one scenario."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from odonata.errors import InputError
 from odonata.imports import booksim, codes, codes_conf, codes_jobs
 from odonata.imports.draft import Draft
 
-#: Bytes of a file that is read.
+#: Bytes of the largest file.
 LONGEST = 1 << 24
 
 _WORKLOAD = re.compile(r"\d+[ \t]+[^\s=;{}]+[ \t]*")
@@ -20,9 +20,9 @@ _ALLOCATION = re.compile(r"\d+([ \t]+\d+)*[ \t]*")
 def load(paths: list[Path]) -> Draft:
     """The scenario of the files of one run of a simulator.
 
-    A BookSim configuration stands alone. CODES' network configuration may have a workload file (lines
-    `RANKS NAME`) and an allocation file (a line of numbers per job) beside it. `InputError` where they are
-    none, or something in them has no counterpart without which there is no machine.
+    A BookSim configuration stands alone. CODES' network configuration may come with a workload file (lines
+    `RANKS NAME`) and an allocation file (a line of numbers per job). Raises `InputError` for other files, and
+    for essential settings without a counterpart.
     """
     found: dict[str, list[tuple[Path, str]]] = {}
     for path in paths:
@@ -61,7 +61,7 @@ def load(paths: list[Path]) -> Draft:
 
 
 def _text(path: Path) -> str:
-    """What is in a file; `InputError` if it is none, or no text."""
+    """The text of a file; raises `InputError` for other content."""
     try:
         data = foreign.read_bytes(path, LONGEST)
     except OSError as error:
@@ -77,7 +77,7 @@ def _text(path: Path) -> str:
 
 
 def _kind(path: Path, text: str) -> str:
-    """What a file is, by what is in it."""
+    """The kind of a file, by its content."""
     lines = [line for line in text.splitlines() if line.strip()]
     if re.search(r"\b(LPGROUPS|PARAMS)\s*\{", re.sub(r"#[^\n]*", "", text)):
         return "a CODES configuration"

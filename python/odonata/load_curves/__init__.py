@@ -1,4 +1,5 @@
-"""Latency-load curves: `request` says which points, `curve` measures them, `load_sweep` is their result.
+"""Latency-load curves: `request` specifies the points, `curve` measures them, `load_sweep` holds the result.
 
-It imports `running` and what is below it, and must not import `sweeps`, `plot`, the API or the command line.
+It imports `running` and the packages below, and must not import `sweeps`, `plot`, the API or the command
+line.
 """

@@ -1,8 +1,8 @@
-"""Latency-load curves: what is accepted and how long it takes, at one offered load after the other.
+"""Latency-load curves: accepted load and latency for a series of offered loads.
 
-The core measures a point; here points are chosen and run, several at once. Rates are fractions of the
-terminal link's bandwidth per sending rank: flits per node and cycle, where packets are flits and the link
-takes one per cycle.
+The core measures a point. This module chooses points and runs several at once. Rates are fractions of the
+terminal link's bandwidth per sending rank: flits per node and cycle, if packets are flits and the link takes
+one per cycle.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from odonata.running import runner
 from odonata.running.baselines import cores
 from odonata.scenario import reading
 
-#: Wall time between two looks at whether the user wants to stop, in seconds.
+#: Wall time between two checks for a stop request, in seconds.
 SLICE_S = 0.1
 
-#: Saturated loads after which no higher one is begun: what follows tells nothing new.
+#: Number of saturated loads after which no higher one is started, since it would add no information.
 ENOUGH_SATURATED = 2
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a sweep has come."""
+    """Progress of a sweep."""
 
     done: int
     planned: int
@@ -49,7 +49,7 @@ Report = Callable[[Progress], None]
 
 @dataclass
 class Sweep:
-    """The points of a curve, as they come in."""
+    """The points of a curve, in the order of completion."""
 
     core: _core.LoadSweep
     workers: int
@@ -60,9 +60,9 @@ class Sweep:
     _planned: int = 0
 
     def run(self, loads: Sequence[float], *, give_up: bool = True) -> None:
-        """Measures `loads`, the lowest first, several at once; with `give_up`, none far above saturation.
+        """Measures `loads`, the lowest first, several at once; `give_up` skips those far above saturation.
 
-        Points that were not finished when `stop` was requested are left out.
+        Points that were incomplete when `stop` was requested are left out.
         """
         waiting = [load for load in sorted(loads) if load not in self.points]
         self._planned = len(self.points) + len(waiting)
@@ -76,7 +76,7 @@ class Sweep:
                             break
                         load = waiting.pop(0)
                         futures[pool.submit(self._measure, load)] = load
-                    # Returns now and then, so that signals are heard.
+                    # Returns regularly, so that signals are handled.
                     done, _ = wait(futures, timeout=SLICE_S, return_when=FIRST_COMPLETED)
                     for one in done:
                         self._take(futures.pop(one), one.result())
@@ -93,7 +93,7 @@ class Sweep:
             self.points[load] = result
 
     def _enough(self, load: float) -> bool:
-        """Whether `load` is above so many saturated ones that it tells nothing new."""
+        """Whether enough lower loads are saturated to skip `load`."""
         return sum(1 for at, point in self.points.items() if at < load and point["saturated"]) >= (
             ENOUGH_SATURATED
         )
@@ -131,13 +131,13 @@ class Sweep:
         return max(stable, default=None), first
 
     def search(self, tolerance: float) -> None:
-        """Narrows the bracket down to `tolerance`, with as many points at once as there are workers."""
+        """Narrows the bracket to `tolerance`, with as many points at once as there are workers."""
         while not self.stop.requested and len(self.points) < MOST_LOADS:
             stable, first = self.bracket()
             if first is None or first - (stable or 0.0) <= tolerance:
                 return
             low = stable or 0.0
-            # No finer than the tolerance: what is measured beyond it is in vain.
+            # No finer than the tolerance.
             sections = min(self.workers + 1, max(2, math.ceil((first - low) / tolerance)))
             loads = [round(low + (first - low) * k / sections, 9) for k in range(1, sections)]
             if all(load in self.points for load in loads):
@@ -153,9 +153,9 @@ def measure(
     report: Report | None = None,
     folder: ResultFolder | None = None,
 ) -> dict[str, Any]:
-    """The curve that is asked for of a scenario, as it is written to `sweep.json`.
+    """The requested curve of a scenario, with the content of `sweep.json`.
 
-    It is written to `folder`, where there is one.
+    If there is a `folder`, it is written there.
     """
     reading.check_seed(task.seed)
     found = _measured(task, asked, stop, report)
@@ -176,7 +176,7 @@ def _measured(
             )
     except InputError:
         raise
-    except ValueError:  # it says which type of the core's did not match, which helps nobody
+    except ValueError:  # it names a type of the core, which does not help the user
         raise InputError(
             "invalid parameter of the method",
             key=option("sample_period") + ", " + option("latency_threshold"),
@@ -208,12 +208,12 @@ def _measured(
     }
 
 
-#: The file that makes a folder the result of a sweep, and the table beside it.
+#: The file that marks a folder as the result of a sweep, and the table beside it.
 SWEEP_FILE, TABLE_FILE = "sweep.json", "points.csv"
 
 
 def write(report: dict[str, Any], folder: Path) -> None:
-    """Writes `report` to `folder`: the points as a table, and all of it, last."""
+    """Writes `report` to `folder`: first the points as a table, then everything."""
     with io.StringIO(newline="") as text:
         rows = [flat(point) for point in report["points"]]
         names = list(dict.fromkeys(name for row in rows for name in row))
@@ -243,5 +243,5 @@ def flat(point: dict[str, Any]) -> dict[str, Any]:
 
 
 def unit(points: Iterable[dict[str, Any]]) -> str:
-    """The unit in which latencies are shown: `cycles` if the traffic has a clock, else `ns`."""
+    """The unit of latencies: `cycles` if the traffic has a clock, else `ns`."""
     return "cycles" if any(point["latency_cycles"] for point in points) else "ns"

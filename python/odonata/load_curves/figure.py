@@ -27,7 +27,7 @@ def of(report: Mapping[str, Any]) -> Any:
             axes.axvline(high, color="tab:red", linestyle=":", label="saturated")
     upper.set_ylim(bottom=0)
     upper.set_ylabel(f"latency [{name}]")
-    # A name is no formula.
+    # A name is not a formula.
     upper.set_title(f"{report['name'] or 'sweep'}: {report['job']}", parse_math=False)
     if points:
         offered = [point["offered"] for point in points]

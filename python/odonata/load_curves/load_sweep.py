@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class LoadSweep:
-    """Latency and accepted load at one offered load after the other.
+    """Latency and accepted load for a series of offered loads.
 
     >>> point = {"offered": 0.1, "accepted": 0.1, "latency_ns": {"mean": 5.0}, "saturated": False}
     >>> sweep = LoadSweep({"outcome": "completed", "points": [point]})
@@ -49,7 +49,7 @@ class LoadSweep:
         """Opens the folder that `odonata load-sweep -o` wrote.
 
         Raises:
-            FileNotFoundError: It holds no sweep.json. It is an `InputError` too.
+            FileNotFoundError: It holds no sweep.json. The error is also an `InputError`.
             InputError: It is damaged.
         """
         file = Path(folder) / load_curve.SWEEP_FILE
@@ -64,18 +64,18 @@ class LoadSweep:
 
     @property
     def outcome(self) -> str:
-        """`completed`, `interrupted`, or `failed`: something else than saturation ended a point."""
+        """`completed`, `interrupted`, or `failed` if a point failed for another reason than saturation."""
         return str(self.description["outcome"])
 
     @property
     def points(self) -> list[dict[str, Any]]:
-        """The points by load, as `odonata load-sweep --json` has them."""
+        """The points by load, as in `odonata load-sweep --json`."""
         found: list[dict[str, Any]] = self.description["points"]
         return found
 
     @property
     def saturation(self) -> tuple[float | None, float | None]:
-        """The largest load that the network takes, and the smallest that it does not; None if not found.
+        """The largest load that the network accepts, and the smallest that it does not; None if not found.
 
         >>> ends = {"last_stable": 0.4, "first_saturated": 0.5, "tolerance": None}
         >>> LoadSweep({"saturation": ends}).saturation
@@ -148,26 +148,26 @@ def load_sweep(
     terminal link's bandwidth.
 
     Args:
-        scenario: A scenario with synthetic traffic: as of `odonata.run`.
+        scenario: A scenario with synthetic traffic, as for `odonata.run`.
         out: Folder to write: sweep.json, points.csv.
         loads: Offered loads, above 0 and at most 1. Default: 0.05 to 1 in steps of 0.05.
-        job: The job whose load it is. Default: the only one.
-        method: How points are measured: "steady" or "booksim".
+        job: The job whose load varies. Default: the only one.
+        method: Measurement method: "steady" or "booksim".
         sample_period: Length of a sampling period: a time such as "1 us", or clock cycles.
         warmup_periods: Periods before the measured ones (steady: at most).
         max_samples: Most periods (booksim: in all; steady: measured).
-        latency_threshold: Mean latency of a saturated network: booksim a time or clock cycles, steady a
-            multiple of that of the idle network.
+        latency_threshold: Mean latency of a saturated network. booksim: a time or clock cycles. steady: a
+            multiple of the idle network's latency.
         precision: steady: half-width of the 95% confidence interval, relative. Default: 0.02.
         saturation: Search the saturation point down to this tolerance.
         overrides: Settings that replace those of the scenario, by dotted key.
         seed: Replaces the scenario's seed.
-        processes: Loads at the same time. Default: as many as there are cores.
-        force: Replace a folder that is there.
-        progress: Called about ten times a second; or whether a line is shown. By default one is in notebooks.
+        processes: Simultaneous loads. Default: one per core.
+        force: Replace an existing folder.
+        progress: Called about ten times a second; or whether to show a line. Default: only in notebooks.
 
     Raises:
-        InputError: Something is wrong with the scenario, an argument or `out`; nothing was run.
+        InputError: The scenario, an argument or `out` is invalid; nothing was run.
 
     >>> import odonata
     >>> found = odonata.load_sweep("examples/uniform.toml", loads=[0.1], max_samples=5)

@@ -86,7 +86,7 @@ def draw(report: dict[str, Any], output: OutputFile) -> None:
 
 
 def line(now: Progress) -> str:
-    """One line that says it all.
+    """One line of progress.
 
     >>> line(Progress(3, 20, (0.2, 0.25), 12000))
     '3 of 20 loads | running 0.2, 0.25 | 12,000 packets'
@@ -97,7 +97,7 @@ def line(now: Progress) -> str:
 
 
 class SweepLine(LiveLine):
-    """Shows how far a sweep has come: a live line on a terminal, a line now and then elsewhere."""
+    """The progress of a sweep: a live line on a terminal, a line now and then elsewhere."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         super().__init__(stream)
@@ -116,5 +116,5 @@ class SweepLine(LiveLine):
 def load_progress(
     wanted: Callable[[Progress], None] | bool | None,
 ) -> contextlib.AbstractContextManager[Callable[[Progress], None] | None]:
-    """What is called with the progress of a load sweep: `wanted`, a line, or nothing."""
+    """The function to call with the progress of a load sweep: `wanted`, a line, or nothing."""
     return notebook.shown(wanted, lambda now: (line(now), now.done / max(1, now.planned)), SweepLine)

@@ -1,6 +1,6 @@
-"""What a latency-load curve is asked for: its loads, whose they are, and how a point is measured.
+"""The specification of a latency-load curve: its loads, their job, and the measurement method.
 
-The command and the function say it in the same words, and what is wrong with them is said here.
+Command and function share these checks and their messages.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from typing import Any
 
 from odonata.errors import InputError, given, option
 
-#: Loads of a sweep at most, those of the search for saturation included.
+#: Most loads of a sweep, including those of the search for saturation.
 MOST_LOADS = 1_000
 
-#: Loads where none are given.
+#: Default loads.
 DEFAULT_LOADS = tuple(round(0.05 * k, 2) for k in range(1, 21))
 
 
 @dataclass(frozen=True)
 class Request:
-    """A curve."""
+    """The specification of a curve."""
 
     loads: Sequence[float]
-    #: How points are measured (`method_options`).
+    #: The measurement method (`method_options`).
     method: dict[str, Any]
-    #: The job whose load it is; None: the only one.
+    #: The job whose load varies; None: the only one.
     job: str | None = None
-    #: The saturation point is searched down to this tolerance.
+    #: Tolerance of the search for the saturation point; None: no search.
     saturation: float | None = None
-    #: Loads at the same time; None: as many as there are cores.
+    #: Simultaneous loads; None: one per core.
     workers: int | None = None
 
     def __post_init__(self) -> None:
@@ -48,7 +48,7 @@ class Request:
 
 
 def parse_loads(text: str | None) -> list[float]:
-    """Loads as `0.1,0.2,0.5` or `FIRST:LAST:STEP`, both mixed; sorted, each once.
+    """Parses loads: `0.1,0.2,0.5`, `FIRST:LAST:STEP`, or both mixed; returns them sorted and distinct.
 
     >>> parse_loads("0.5,0.1:0.3:0.1")
     [0.1, 0.2, 0.3, 0.5]
@@ -76,7 +76,7 @@ def parse_loads(text: str | None) -> list[float]:
             loads.add(numbers[0])
             continue
         first, last, step = numbers
-        # Half a step is room for rounding, not for another load.
+        # The tolerance covers rounding only.
         count = math.floor(min((last - first) / step, MOST_LOADS) + 1e-9) + 1
         if count < 1 or count > MOST_LOADS:
             raise refuse("a range without loads, or with too many")
@@ -106,7 +106,7 @@ def method_options(
     latency_threshold: str | float | None = None,
     precision: float | None = None,
 ) -> dict[str, Any]:
-    """A method of measurement as the core takes it; what is None has its default.
+    """A measurement method in the form of the core; None means its default.
 
     >>> method_options("booksim", sample_period="500", latency_threshold="2 us")["latency_threshold"]
     '2 us'

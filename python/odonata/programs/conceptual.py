@@ -51,14 +51,14 @@ def read_program(path: Path) -> str:
 
 
 def checked(path: Path, *, strict: bool = False, ignore_unknown_backend: bool = False) -> dict[str, Any]:
-    """What is wrong with a program, or looks so, and its parameters."""
+    """Errors and warnings about a program, and its parameters."""
     text = _core.conceptual_check(read_program(path), str(path), strict, ignore_unknown_backend)
     report: dict[str, Any] = json.loads(text)
     return report
 
 
 def formatted(path: Path) -> tuple[str, str]:
-    """The text of a program, and that in the common layout; `InputError` if it is none of the language."""
+    """The text of a program, and its common layout; raises `InputError` for other text."""
     text = read_program(path)
     try:
         return text, _core.conceptual_format(text, str(path))
@@ -67,7 +67,7 @@ def formatted(path: Path) -> tuple[str, str]:
 
 
 def replace(path: Path, text: str) -> None:
-    """Writes `text` to the file at `path`, which has the old text or the new one at any time."""
+    """Writes `text` to the file at `path`, which has the old or the new text at any time."""
     OutputFile(path, key=option("file", "FILE"), replace=True).write(text)
 
 
@@ -80,7 +80,7 @@ def record(
     strict: bool = False,
     ignore_unknown_backend: bool = False,
 ) -> tuple[dict[str, Any], str | None]:
-    """Every operation of every task, and why there are none."""
+    """Every operation of every task, and the reason why tasks end without operations."""
     text, failure = _core.conceptual_record(
         read_program(path), str(path), path.parent, tasks, args, seed, strict, ignore_unknown_backend
     )
@@ -88,7 +88,7 @@ def record(
 
 
 def listing(content: dict[str, Any]) -> list[str]:
-    """A record in lines to read."""
+    """A record as readable lines."""
     lines = []
     for rank, runs in enumerate(content["ranks"]):
         lines.append(f"task {rank}")
@@ -159,7 +159,7 @@ def _tasks(tasks: list[int]) -> str:
 
 
 def _end(end: str | list[Any]) -> str:
-    """How it ends, in words.
+    """An ending of the program in words.
 
     >>> _end(["never-received", 0, 1, 2])
     'never received: 2 messages from task 0 to task 1'

@@ -1,7 +1,7 @@
 """Writes the tables of a program in files (docs/program-format.md), operation by operation.
 
-For converters whose operations come rank by rank and are too many for generators, which
-`odonata.operations.write` takes.
+For converters that produce operations rank by rank, and too many for generators, which
+`odonata.operations.write` accepts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from odonata.errors import InputError
 
 #: Rows of a row group.
 ROWS = 1 << 16
-#: Operations that one may name in `after` (docs/program-format.md).
+#: Most operations in `after` (docs/program-format.md).
 MOST_AFTER = 4
 #: Largest number in a row.
 LARGEST = (1 << 63) - 1
@@ -52,16 +52,16 @@ _NOTHING = dict.fromkeys(COLUMNS)
 
 
 class ProgramTables:
-    """A program that is being written to an empty folder; complete when the context is left without error.
+    """A program that is being written to an empty folder; complete when the context ends without an error.
 
-    Operations are added in the order of rank, then operation, and so are lists of sizes. A number that has no
-    place in a table is an `InputError` that names `source`, which it is from.
+    Operations are added in the order of rank, then operation, and so are lists of sizes. A number that a
+    table cannot hold raises an `InputError` that names `source`, its origin.
     """
 
     def __init__(self, folder: Path, ranks: int, description: str, made_by: str, source: Path) -> None:
         self.folder, self.ranks, self.source = folder, ranks, source
         self.description, self.made_by = description[:500], made_by
-        #: Operations written in all.
+        #: Number of all written operations.
         self.operations = 0
         self._rank, self._of_rank = 0, 0
         self._rows: list[dict[str, Any]] = []
@@ -117,10 +117,10 @@ class ProgramTables:
         stream: int = 0,
         after: Iterable[int] = (),
     ) -> int:
-        """Adds an operation with the values of further columns; its number in the rank.
+        """Adds an operation with the values of further columns; returns its number within the rank.
 
-        One that comes after more operations than a row can name is preceded on its stream by computation of
-        no time, which comes after the others.
+        If it depends on more operations than a row can name, a computation of zero duration on its stream
+        carries the other dependencies.
         """
         others = sorted(after)
         while len(others) > MOST_AFTER:
@@ -136,7 +136,9 @@ class ProgramTables:
         by_taker: list[int] | None = None,
         member: int | None = None,
     ) -> int:
-        """Adds a list of sizes of the rank whose operations are being added; its number for `counts`."""
+        """Adds a list of sizes for the rank whose operations are being added; returns its number for
+        `counts`.
+        """
         if self._lists and self._lists[-1][0] != rank:
             self._list_of_rank = 0
         number = self._list_of_rank

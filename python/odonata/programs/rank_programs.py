@@ -1,8 +1,8 @@
-"""Rank programs as generator functions: what the core asks of Python.
+"""Rank programs as generator functions, as the core calls them.
 
-The core pulls the operations of a rank one by one, and goes back where a run is rolled back or resumed: a
-generator is then started anew. So a program must yield the same operations whenever it is started with the
-same rank and arguments; random numbers need a seed of their own.
+The core pulls the operations of a rank one by one. After a rollback or a resumption it starts the generator
+anew. A program must therefore yield the same operations for the same rank and arguments; random numbers need
+a seed of their own.
 """
 
 from __future__ import annotations
@@ -38,28 +38,28 @@ class Operation:
     ('compute', {'duration_ps': 1000000}, 1, (0, 2))
     """
 
-    #: Its kind, as in the column `kind` of a program in files.
+    #: Its kind, from the column `kind` of a program in files.
     kind: str
-    #: The columns that apply, by name.
+    #: Its other columns, by name.
     numbers: dict[str, int] = field(default_factory=dict)
-    #: Operations of one stream run one after the other, those of different streams overlap.
+    #: Operations of one stream run in order; those of different streams overlap.
     stream: int = 0
-    #: Earlier operations of the rank, at most four, that must be complete first: their numbers from 0, or
+    #: Earlier operations of the rank, at most four, that must complete first: their numbers from 0, or
     #: negative numbers that count back from this operation.
     after: tuple[int, ...] = ()
-    #: Sizes of a v-collective, by who gives.
+    #: Sizes of a v-collective, by sender.
     by_giver: list[int] | None = None
-    #: Sizes of a v-collective, by who takes.
+    #: Sizes of a v-collective, by receiver.
     by_taker: list[int] | None = None
 
     def on_stream(self, stream: int, after: Sequence[int] = ()) -> Operation:
-        """The same on another stream, or after other operations."""
+        """The same operation on another stream, or after other operations."""
         return replace(self, stream=stream, after=tuple(after))
 
     def with_lists(
         self, *, by_giver: Sequence[int] | None = None, by_taker: Sequence[int] | None = None
     ) -> Operation:
-        """The same with sizes."""
+        """The same operation with sizes."""
         return replace(
             self,
             by_giver=None if by_giver is None else list(by_giver),
@@ -68,12 +68,12 @@ class Operation:
 
 
 class ProgramError(Exception):
-    """A program that cannot be started; its text says why."""
+    """A program that cannot be started; its text is the reason."""
 
 
 @dataclass(frozen=True)
 class RankProgram:
-    """A program, ready to be started."""
+    """A program that is ready to start."""
 
     function: RankFunction
     ranks: int
@@ -85,15 +85,15 @@ class RankProgram:
         """The operations of a rank, from the first."""
         return user_code.call(lambda: iter(self.function(rank, self.ranks, **self.args)))
 
-    #: What such an iterator gives next.
+    #: Takes the next operations of such an iterator.
     take = staticmethod(user_code.take)
 
 
 def communicators(make: Callable[..., Groups]) -> Callable[[RankFunction], RankFunction]:
-    """Says who is in the communicators of a program, as a decorator.
+    """Decorator that declares the members of a program's communicators.
 
-    `make` is called with the number of ranks and the program's arguments, and says for each number the
-    groups of ranks that have a communicator by it; a rank is in one of them at most.
+    `make` is called with the number of ranks and the program's arguments. For each communicator number, it
+    returns the groups of ranks that form a communicator of that number; a rank is in at most one of them.
 
     >>> from odonata.operations import barrier
     >>> @communicators(lambda ranks: {1: [range(0, ranks, 2), range(1, ranks, 2)]})
@@ -112,9 +112,9 @@ _registered: dict[str, RankFunction] = {}
 
 
 def register(function: RankFunction) -> str:
-    """A name by which the core can ask for `function`.
+    """A name by which the core can find `function`.
 
-    That is file and name; or, of a function that is in no file, one that this process knows.
+    The name consists of file and name. A function outside of files gets a name that is valid in this process.
     """
     if not callable(function):
         raise TypeError(f"{function!r} is no generator function")
@@ -133,7 +133,7 @@ def register(function: RankFunction) -> str:
 
 
 def load(path: str, name: str, args: str, ranks: int) -> RankProgram:
-    """The program `name` of the file `path`, with `args` in JSON; `ProgramError` if it cannot be started."""
+    """Loads the program `name` of the file `path`, with `args` in JSON; raises `ProgramError` on failure."""
     function = _registered.get(f"{path}:{name}")
     if function is None:
         if path.startswith("<"):
@@ -155,7 +155,7 @@ def load(path: str, name: str, args: str, ranks: int) -> RankProgram:
 
 
 def _module(path: Path) -> ModuleType:
-    """The file as a module; read anew each time, as it may have changed."""
+    """Imports the file as a module; always anew, since it may have changed."""
     spec = importlib.util.spec_from_file_location(f"odonata_rank_program_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise ProgramError(f"{path} is no Python file")
@@ -163,7 +163,7 @@ def _module(path: Path) -> ModuleType:
     folder = str(path.resolve().parent)
     # Files beside it can be imported, as in a script.
     sys.path.insert(0, folder)
-    # Dataclasses and the like look their module up.
+    # Dataclasses and other code look up their module.
     sys.modules[module.__name__] = module
     try:
         user_code.call(spec.loader.exec_module, module)
@@ -195,7 +195,7 @@ def _groups(function: RankFunction, ranks: int, args: dict[str, Any]) -> list[tu
 
 
 def explain(error: BaseException) -> str:
-    """An exception in words: what it is, then where it was raised, the innermost call last."""
+    """An exception in words: the message, then the call chain, the innermost call last."""
     what = "".join(traceback.format_exception_only(error)).strip()
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename not in (__file__, user_code.__file__)]

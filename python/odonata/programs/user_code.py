@@ -1,8 +1,8 @@
-"""Code of users that Odonata calls, and how it is stopped.
+"""Calls of user code, and their interruption.
 
-A signal is heard by Python's main thread, between two steps of Python. The code of a user that computes for
-long, or for ever, would not notice: handlers of this package only make a note. So while a run is being
-stopped, `Interrupted` is raised in it, again and again until it is over: it may have been caught.
+Python's main thread handles signals between two bytecodes, and the handlers of this package only set a flag.
+User code that computes for long would not notice. While a run is being stopped, `Interrupted` is therefore
+raised in user code repeatedly, because the code may catch it.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
-#: Makes the main thread look whether it is to be stopped, also out of a system call that waits; without
-#: handler, it does nothing.
+#: Wakes the main thread, also from a blocking system call, so that it checks for a stop; without a handler,
+#: it has no effect.
 KNOCK = signal.SIGURG
 
 
 class Interrupted(BaseException):
-    """Raised in the code of a user whose run is to end."""
+    """Raised in user code when its run must end."""
 
 
-#: How deep each thread is in the code of users.
+#: Depth of each thread in user code.
 _depth: dict[int, int] = {}
-#: Held while another thread is disturbed, and when a thread has left and may have been.
+#: Held while another thread is interrupted, and when a thread has left user code.
 _lock = threading.Lock()
-#: Whether threads are disturbed.
+#: Whether threads are being interrupted.
 _stopping = False
 
 
 def take(iterator: Iterator[Any], count: int) -> tuple[list[Any], bool, BaseException | None]:
-    """The next of a user's iterator, at most `count`; whether there may be more; and what it raised."""
+    """The next items of a user's iterator, at most `count`; whether there may be more; and its exception."""
     items: list[Any] = []
     raised: BaseException | None = None
     _enter()
@@ -51,7 +51,7 @@ def take(iterator: Iterator[Any], count: int) -> tuple[list[Any], bool, BaseExce
 
 
 def call(function: Callable[..., Result], *args: Any, **named: Any) -> Result:
-    """What a user's function returns; or raises."""
+    """Calls a user's function."""
     _enter()
     try:
         return function(*args, **named)
@@ -73,12 +73,12 @@ def _leave() -> None:
     _depth.pop(ident, None)
     if _stopping:
         with _lock:
-            # What comes too late is not to be raised elsewhere.
+            # A late exception must not be raised elsewhere.
             _raise_in(ident, None)
 
 
 def disturb() -> None:
-    """Raises `Interrupted` in all code of users that runs; called again and again, from another thread."""
+    """Raises `Interrupted` in all running user code; called repeatedly, from another thread."""
     global _stopping
     _stopping = True
     main = threading.main_thread().ident
@@ -91,19 +91,19 @@ def disturb() -> None:
 
 
 def calm() -> None:
-    """Ends what `disturb` has begun."""
+    """Ends the effect of `disturb`."""
     global _stopping
     _stopping = False
 
 
 def on_knock(number: int, frame: FrameType | None) -> None:
-    """The main thread's handler of `KNOCK`: raises `Interrupted` if it is in the code of a user."""
+    """The main thread's handler of `KNOCK`: raises `Interrupted` in user code."""
     if _stopping and _is_inside(frame):
         raise Interrupted
 
 
 def _is_inside(frame: FrameType | None) -> bool:
-    """Whether a thread that is at `frame` is in the code of a user, or in what that has called."""
+    """Whether the call stack of `frame` contains user code."""
     called = False
     while frame is not None:
         if frame.f_code in _DOORS:
@@ -118,6 +118,6 @@ _OWN = (_enter.__code__, _leave.__code__)
 
 
 def _raise_in(ident: int, kind: type[BaseException] | None) -> None:
-    """Has `kind` raised in the thread `ident` at its next step, or takes back what was to be raised."""
+    """Raises `kind` in the thread `ident` at its next bytecode, or withdraws a pending exception."""
     what = None if kind is None else ctypes.py_object(kind)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), what)

@@ -1,9 +1,8 @@
-"""What a section of the report is made of: paragraphs, tables, charts and listings.
+"""Building blocks of the report's sections: paragraphs, tables, charts and listings.
 
-Text is plain text throughout; the template escapes it. A chart is what plotly.js draws, a list of traces and
-a layout, with controls: each trace says in `when` for which choices it is shown. Further keys of ours are
-`color` (a number in the palette), `scale` ("heat"), `yunit`, `ytitle` and `logy`, which
-`templates/report.js` knows.
+All text is plain text; the template escapes it. A chart is a list of traces and a layout for plotly.js, with
+controls: the key `when` of a trace lists the choices that show it. Further own keys are `color` (a number in
+the palette), `scale` ("heat"), `yunit`, `ytitle` and `logy`, which `templates/report.js` interprets.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ class Cell:
     """A cell of a table."""
 
     text: str
-    #: What the column is sorted by; None: the text, or nothing to sort by.
+    #: The value for sorting; None: sort by the text.
     value: float | None = None
-    #: From -1 (good) over 0 to 1 (bad): how strongly the cell is shaded.
+    #: Shading of the cell, from -1 (good) over 0 to 1 (bad).
     shade: float = 0.0
-    #: What is said of it when the mouse is over it.
+    #: The tooltip.
     title: str = ""
 
 
@@ -35,25 +34,25 @@ class Column:
     """A column of a table."""
 
     title: str
-    #: Whether its cells are numbers, which stand flush right.
+    #: Whether its cells are numbers, which are right-aligned.
     number: bool = True
-    #: What it means, in a sentence.
+    #: Its meaning, in a sentence.
     help: str = ""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table whose columns sort it."""
+    """A table that can be sorted by its columns."""
 
     id: str
     caption: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
-    #: Whether a field above it chooses rows by their text.
+    #: Whether a search field above it filters rows.
     search: bool = False
-    #: Whether it is folded up at first.
+    #: Whether it is initially folded.
     folded: bool = False
-    #: The column by which its rows are sorted, the largest first; None: by none.
+    #: The column that sorts the rows, the largest first; None: unsorted.
     sorted_by: int | None = None
     kind: str = "table"
 
@@ -73,20 +72,20 @@ class Chart:
 
     id: str
     title: str
-    #: What is to be seen in it, and what its units are.
+    #: Content and units of the chart.
     caption: str
     traces: Sequence[Mapping[str, Any]]
     layout: Mapping[str, Any]
     controls: Sequence[Control] = ()
     height: int = 380
-    #: Whether its x axis is simulated time, which all such charts share.
+    #: Whether its x axis is simulated time; such charts share their range.
     time: bool = False
     kind: str = "chart"
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A chart that a script of ours draws from `data`: `machine` or `sweep`."""
+    """A chart that a script of the page draws from `data`: `machine` or `sweep`."""
 
     id: str
     title: str
@@ -117,7 +116,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Listing:
-    """Text of a file, which can be copied and saved."""
+    """Text of a file, with buttons to copy and save it."""
 
     id: str
     caption: str
@@ -132,17 +131,17 @@ Block = Table | Chart | Drawing | Text | Facts | Listing
 
 @dataclass(frozen=True)
 class Section:
-    """A section, which the table of contents names."""
+    """A section, listed in the table of contents."""
 
     id: str
     title: str
-    #: What it answers, in a sentence or two.
+    #: The question that it answers, in a sentence or two.
     lead: str = ""
     blocks: Sequence[Block] = field(default_factory=list)
 
 
 def duration(seconds: float | None) -> str:
-    """A time with a fitting unit, as charts write it.
+    """A time with a fitting unit, as in charts.
 
     >>> duration(1.4e-6), duration(0.0123)
     ('1.4 µs', '12.3 ms')
@@ -161,12 +160,12 @@ def time_cell(seconds: float | None) -> Cell:
 
 
 def size_cell(count: float | None) -> Cell:
-    """A cell with a number of bytes; nothing where there are none."""
+    """A cell with a number of bytes; empty for None."""
     return Cell("-", 0.0) if count == 0 else _cell(count, size)
 
 
 def count_cell(count: float | None) -> Cell:
-    """A cell with a number of something."""
+    """A cell with a count."""
     return Cell("0", 0.0) if count == 0 else _cell(count, rate)
 
 
@@ -176,14 +175,14 @@ def rate_cell(value: float | None) -> Cell:
 
 
 def share_cell(part: float | None, *, shaded: bool = False) -> Cell:
-    """A cell with a share; `shaded`, the larger the darker."""
+    """A cell with a share; `shaded`, larger shares are darker."""
     if part is None or not math.isfinite(part):
         return Cell("-")
     return Cell(share(part, 1.0), part, min(1.0, part) if shaded else 0.0)
 
 
 def ratio_cell(ratio: float | None, title: str = "", *, larger_is_better: bool = False) -> Cell:
-    """A cell with together / alone, shaded by how much worse it is: full from a factor of 4 on."""
+    """A cell with together / alone, shaded by the slowdown: fully from a factor of 4 on."""
     if ratio is None or not math.isfinite(ratio):
         return Cell("-", title=title)
     shade = max(-1.0, min(1.0, math.log(ratio, 4))) if ratio > 0 else 0.0
@@ -210,7 +209,7 @@ def axis(title: str, unit: str = "", *, log: bool = False, **more: Any) -> dict[
 
 
 def plain(text: str) -> str:
-    """Text within a template of plotly.js, which takes some HTML and placeholders for its own."""
+    """Text escaped for a template of plotly.js, which interprets some HTML and placeholders."""
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("%{", "% {")):
         text = text.replace(character, entity)
     return text

@@ -1,4 +1,4 @@
-"""What the sections of a report are made from: the tables of one run, each looked up once."""
+"""The data of a report: the tables of one run, each read once."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from odonata.scenario import run_fidelity
 if TYPE_CHECKING:
     from odonata.results.results import Results
 
-#: Jobs of which charts tell; of more, those that moved the most bytes.
+#: Most jobs in charts; beyond it, those that moved the most bytes.
 MOST_JOBS = 16
 
 
 class Contents:
-    """A run, and what several sections ask about it."""
+    """A run, and derived data that several sections use."""
 
     def __init__(self, results: Results) -> None:
         self.results = results
@@ -30,12 +30,12 @@ class Contents:
 
     @functools.cached_property
     def summary(self) -> Mapping[str, Any]:
-        """What `odonata summary --json` says."""
+        """The content of `odonata summary --json`."""
         return summary.collect(self.results)
 
     @functools.cached_property
     def fidelity(self) -> run_fidelity.RunFidelity:
-        """How messages were carried."""
+        """The fidelity of messages."""
         return run_fidelity.of_scenario(self.run["scenario"])
 
     @functools.cached_property
@@ -50,7 +50,7 @@ class Contents:
 
     @functools.cached_property
     def shown(self) -> list[str]:
-        """The jobs of which charts tell, in the order of the scenario."""
+        """The jobs in charts, in the order of the scenario."""
         if len(self.names) <= MOST_JOBS:
             return self.names
         moved = {
@@ -60,7 +60,7 @@ class Contents:
         return [job for job in self.names if job in most]
 
     def color(self, job: str) -> int:
-        """Number of a job's color; -1 for what is no job."""
+        """Number of a job's color; -1 for other names."""
         return self.shown.index(job) if job in self.shown else -1
 
     @functools.cached_property
@@ -70,7 +70,7 @@ class Contents:
 
     @functools.cached_property
     def findings(self) -> list[blame.Finding]:
-        """Every wait, added up; empty if it was not measured."""
+        """All waits, summed; empty if they were not measured."""
         return blame.totals(self.results) if self.blames else []
 
     @functools.cached_property
@@ -95,7 +95,7 @@ class Contents:
 
     @functools.cached_property
     def links(self) -> list[dict[str, Any]]:
-        """The rows of the table links; none if messages go over no links."""
+        """The rows of the table links; none if messages use no links."""
         if not self.fidelity.uses_links:
             return []
         columns = [
@@ -133,7 +133,7 @@ class Contents:
 
     @functools.cached_property
     def interval_s(self) -> float | None:
-        """Length of the intervals of time series; None if there are no such."""
+        """Length of the intervals of time series; None without time series."""
         for table in ("series", "blame_series"):
             starts = sorted({row["start_s"] for row in self.rows(table, ["start_s"])})
             if len(starts) > 1:

@@ -1,4 +1,4 @@
-"""The jobs: what each did with its time, its iterations, and what it sent over time."""
+"""The section about jobs: the use of their time, their iterations, and their traffic over time."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _time_spent(contents: Contents) -> Chart:
 
 
 def _iterations(contents: Contents) -> Chart | None:
-    """How long each iteration took, from the end of the one before."""
+    """Duration of each iteration, from the end of the previous one."""
     ends: dict[str, list[tuple[int, float]]] = {}
     for row in contents.rows("iterations", ["job", "iteration", "last_s"]):
         ends.setdefault(row["job"], []).append((row["iteration"], row["last_s"]))
@@ -190,7 +190,7 @@ def _iterations(contents: Contents) -> Chart | None:
         "delays.",
         traces,
         {
-            # Half an iteration more on both sides, for the markers; by itself the axis begins at -1.
+            # Half an iteration of margin for the markers; the default axis would begin at -1.
             "xaxis": axis("iteration", dtick=1 if most <= 20 else None, range=[-0.5, most + 0.5]),
             "yaxis": times_axis,
         },
@@ -198,7 +198,7 @@ def _iterations(contents: Contents) -> Chart | None:
 
 
 def _phases(contents: Contents) -> str:
-    """Which of the jobs do several things in turn, between whose iterations there is something else."""
+    """A note on jobs that run several workloads in turn, whose iterations are not consecutive."""
     phases = {
         job["name"] for job in contents.run["scenario"]["jobs"] if "phases" in (job.get("workload") or {})
     }
@@ -207,7 +207,7 @@ def _phases(contents: Contents) -> str:
 
 
 def _traffic(contents: Contents) -> Chart | None:
-    """What was delivered to each job over time."""
+    """Bytes delivered to each job over time."""
     interval_s = contents.interval_s
     rows: list[dict[str, Any]] = contents.chosen(
         "series", ["start_s", "job", "class", "bytes", "packets", "latency_mean_s"], kind="traffic"
@@ -222,7 +222,7 @@ def _traffic(contents: Contents) -> Chart | None:
         mine = [cells.get((job, name, number)) for number in numbers]
         if not any(mine):
             continue
-        # There is no row where nothing was delivered.
+        # Intervals without delivery have no row.
         lines: dict[str, list[float | None]] = {
             "bytes": [row["bytes"] / interval_s if row else 0.0 for row in mine],
         }

@@ -1,4 +1,4 @@
-"""Latency: its distribution, job by job, together with the others and alone."""
+"""The section about latency: its distribution, job by job, together with the others and alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from odonata.scenario import run_fidelity
 if TYPE_CHECKING:
     from odonata.results.results import Results
 
-#: What is measured: name -> in words.
+#: Measured latencies: name -> words.
 MEASURES = {
     "mpi": "MPI messages, from the send call to the last byte",
     "io": "I/O messages, from the send call to the last byte",
@@ -24,12 +24,12 @@ MEASURES = {
     "calls": "reads and writes, from request to acknowledgement",
 }
 
-#: What the vertical axis is, by view.
+#: Label of the vertical axis, by view.
 _SHARES = {"cdf": "cumulative share", "tail": "share above", "density": "share per factor of ten"}
 
 
 def section(contents: Contents) -> Section | None:
-    """The section, if anything was sent."""
+    """The section; None if nothing was sent."""
     chart = distributions(contents)
     if chart is None:
         return None
@@ -109,7 +109,7 @@ def _traces(
 
 
 def values(results: Results) -> dict[str, dict[str, list[Value]]]:
-    """job -> measure -> values, of all that the tables messages, packets and io hold."""
+    """job -> measure -> values, from the tables messages, packets and io."""
     found: dict[str, dict[str, list[Value]]] = {}
 
     def add(job: str, measure: str, value: Value) -> None:
@@ -125,13 +125,13 @@ def values(results: Results) -> dict[str, dict[str, list[Value]]]:
         if table == "packets":
             rows = rows.filter(pc.equal(rows["measure"], "network"))
             rows = rows.filter(pc.is_in(rows["job"], pa.array(with_packets, pa.string())))
-        # Of a million messages many took as long as others.
+        # Equal latencies are counted together: tables may have millions of rows.
         grouped = rows.group_by(columns).aggregate([("count", "sum")])
         for row in zip(*(grouped[name].to_pylist() for name in [*columns, "count_sum"]), strict=True):
             add(row[0], row[1] + suffix, (row[2], row[3], row[4]))
     if "io" in results.tables:
         calls = results.table("io")
-        # Those of metadata servers move no data.
+        # Calls to metadata servers move no data.
         calls = calls.filter(pc.is_in(calls["operation"], pa.array(["read", "write"])))
         times = pc.subtract(calls["end_s"], calls["start_s"]).to_pylist()
         for job, time in zip(calls["job"].to_pylist(), times, strict=True):

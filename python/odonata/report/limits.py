@@ -14,7 +14,7 @@ from odonata.report.machine import HOTTEST
 
 
 def section(contents: Contents) -> Section:
-    """The section; what is never recorded is said too."""
+    """The section, including quantities that no run records."""
     lines = limits(contents)
     return Section(
         "limits",
@@ -25,7 +25,7 @@ def section(contents: Contents) -> Section:
 
 
 def limits(contents: Contents) -> list[str]:
-    """A sentence for each thing."""
+    """A sentence for each missing measurement."""
     run = contents.run
     settings = run["scenario"].get("run", {})
     lines = []
@@ -88,7 +88,7 @@ def _histogram(contents: Contents) -> bool:
 
 
 def _calls_missing(contents: Contents) -> str | None:
-    """Which part of the calls is not in the table io; None if it holds all of them."""
+    """The part of the calls that the table io lacks; None if it is complete."""
     if "io" not in contents.results.tables:
         return None
     done = sum(row["io_operations"] + row.get("metadata_calls", 0) for row in contents.jobs)

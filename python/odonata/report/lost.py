@@ -1,4 +1,4 @@
-"""Lost time: how much later each job ended because of what it waited for."""
+"""The section about lost time: the delay of each job because of its waits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from odonata.report.contents import Contents
 
 
 def section(contents: Contents) -> Section | None:
-    """The section, if the run found out what jobs lost (run.lost_time)."""
+    """The section; None if the run did not measure lost time (run.lost_time)."""
     found = lost_time.of_jobs(contents.results)
     if not found:
         return None
@@ -22,7 +22,7 @@ def section(contents: Contents) -> Section | None:
 
 
 def _table(found: list[lost_time.Lost]) -> Table:
-    """A row per job, culprit and kind of place; those of a job add up to what it lost."""
+    """A row per job, culprit and resource; the rows of a job add up to its loss."""
     rows = [
         [
             name_cell(lost.job),

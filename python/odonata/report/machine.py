@@ -1,4 +1,6 @@
-"""The machine: a map of its routers with the hottest links, which a script of the page draws and filters."""
+"""The section about the machine: a map of its routers with the busiest links, drawn by a script of the
+page.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +23,16 @@ from odonata.report.blocks import (
 from odonata.report.contents import Contents
 from odonata.report.network import CLASSES, class_of
 
-#: Links of each class that are drawn at most, by each measure.
+#: Most links of each class on the map, by each measure.
 HOTTEST = 200
-#: Links of the table.
+#: Most links in the table.
 MOST_ROWS = 100
-#: Jobs by which waits can be filtered.
+#: Most jobs for the filter of waits.
 MOST_JOBS = 10
 
 
 def section(contents: Contents) -> Section | None:
-    """The section, if there are routers."""
+    """The section; None without routers."""
     if not contents.groups or not contents.links or contents.simulated_s <= 0:
         return None
     return Section(
@@ -42,7 +44,7 @@ def section(contents: Contents) -> Section | None:
 
 
 def positions(groups: list[int]) -> list[tuple[int, int]]:
-    """Where each router stands, (column, row): in the row of its group; in a square if there is only one.
+    """Position of each router, (column, row): in the row of its group; in a square if there is one group.
 
     >>> positions([0, 0, 1, 1])
     [(0, 0), (1, 0), (0, 1), (1, 1)]
@@ -114,17 +116,17 @@ def _map(contents: Contents) -> Drawing:
 
 
 def _number(value: float) -> float:
-    """Three digits are all that a color or a hover text needs."""
+    """Colors and tooltips need three digits only."""
     return float(f"{value:.3g}")
 
 
 def _source(link: dict[str, Any]) -> int:
-    """The router that a link is drawn at: the one that sends, or that a node sends to."""
+    """The router at which a link is drawn: its sender, or the router of the sending node."""
     return int(link["target"] if link["source_kind"] == "node" else link["source"])
 
 
 def _routers(contents: Contents, classes: list[str]) -> dict[str, dict[str, list[float]]]:
-    """The largest share of the time of a router's links, by measure, class and router."""
+    """The largest share of time of a router's links, by measure, class and router."""
     count = len(contents.groups)
     found = {show: {name: [0.0] * count for name in classes} for show in ("busy", "saturation")}
     for link in contents.links:
@@ -136,7 +138,7 @@ def _routers(contents: Contents, classes: list[str]) -> dict[str, dict[str, list
 
 
 def _waits(contents: Contents, jobs: list[str]) -> dict[int, dict[tuple[int, int], float]]:
-    """link -> (victim, culprit) -> seconds waited; -1 is a job that has no number, or nobody knows."""
+    """link -> (victim, culprit) -> seconds waited; -1 is a job without a number, or unknown."""
     if not jobs:
         return {}
     table = needed(contents.results, "blame", ["link", "victim", "culprit", "waited_s"])
@@ -155,7 +157,7 @@ def _waits(contents: Contents, jobs: list[str]) -> dict[int, dict[tuple[int, int
 def _router_waits(
     contents: Contents, classes: list[str], waits: dict[int, dict[tuple[int, int], float]]
 ) -> list[list[float]]:
-    """[router, class, victim, culprit, seconds], added up over links."""
+    """[router, class, victim, culprit, seconds], summed over links."""
     sums: dict[tuple[int, int, int, int], float] = {}
     links = {link["link"]: link for link in contents.links}
     for number, pairs in waits.items():
@@ -169,7 +171,7 @@ def _router_waits(
 def _hottest(
     contents: Contents, classes: list[str], waits: dict[int, dict[tuple[int, int], float]]
 ) -> set[int]:
-    """Numbers of the links that are worth a line: the first of each class by each measure."""
+    """Numbers of the shown links: the largest of each class by each measure."""
     chosen: set[int] = set()
     for name in classes:
         mine = {link["link"]: link for link in contents.links if class_of(link) == name}
@@ -186,7 +188,7 @@ def _hottest(
 def _links(
     contents: Contents, classes: list[str], waits: dict[int, dict[tuple[int, int], float]]
 ) -> list[list[Any]]:
-    """Hot links, as the script expects them.
+    """Busiest links, in the form of the script.
 
     [name, class, router, router or -1, busy, saturated, bytes, [[victim, culprit, seconds], ...]].
     """

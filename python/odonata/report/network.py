@@ -1,4 +1,4 @@
-"""The network: load and saturation of links by class, between groups, and over time."""
+"""The section about the network: load and saturation of links by class, between groups, and over time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CLASSES = {
 }
 
 
-#: Their colors in the palette: any two are told apart, of those beyond it the number follows.
+#: Colors of the classes in the palette; further classes get the following numbers.
 _COLORS = {"nic": 6, "terminal": 1, "local": 2, "column": 0, "global": 3}
 
 
@@ -43,12 +43,12 @@ def _color(name: str, number: int) -> int:
 
 
 def class_of(link: dict[str, Any]) -> str:
-    """Class of a link; that of a node is one of its own."""
+    """Class of a link; links of nodes are a class of their own."""
     return "nic" if link["source_kind"] == "node" else str(link["class"])
 
 
 def by_class(contents: Contents) -> dict[str, list[dict[str, Any]]]:
-    """The links of each class that there is."""
+    """The links of each class."""
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in CLASSES}
     for link in contents.links:
         found.setdefault(class_of(link), []).append(link)
@@ -56,7 +56,7 @@ def by_class(contents: Contents) -> dict[str, list[dict[str, Any]]]:
 
 
 def section(contents: Contents) -> Section | None:
-    """The section, if there are links."""
+    """The section; None without links."""
     if not contents.links or contents.simulated_s <= 0:
         return None
     charts = [_load(contents), _between_groups(contents), _over_time(contents)]
@@ -123,7 +123,7 @@ def _load(contents: Contents) -> Chart:
     for number, (name, links) in enumerate(by_class(contents).items()):
         for show, (_, column) in shows.items():
             ordered = sorted((link[column] / contents.simulated_s for link in links), reverse=True)
-            # From the hottest link on: the interesting end of the grid is the fine one.
+            # The grid is finer for the busiest links.
             places = sorted({min(len(ordered) - 1, int((1 - part) * len(ordered))) for part in GRID} | {0})
             traces.append(
                 {
@@ -155,7 +155,7 @@ def _load(contents: Contents) -> Chart:
 
 
 def group_sums(contents: Contents) -> dict[tuple[int, int], dict[str, float]]:
-    """Links between routers, by the groups of their ends: how many, how busy, saturated, their bytes."""
+    """Links between routers, by the groups of their ends: number, load, saturation and bytes."""
     groups = contents.groups
     found: dict[tuple[int, int], dict[str, float]] = {}
     for link in contents.links:

@@ -1,4 +1,4 @@
-"""How to repeat the run: its scenario, the command, the version and the digest to expect."""
+"""The section about repeating the run: scenario, command, version and expected digest."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def section(contents: Contents) -> Section:
 
 
 def command(written: dict[str, Any], scenario: dict[str, Any]) -> str:
-    """The command that gives these results again."""
+    """The command that repeats the run."""
     words = ["odonata", "run", PurePath(written["file"]).name or "scenario.toml"]
     if not words[-1].endswith(".toml"):
         words[-1] = "scenario.toml"

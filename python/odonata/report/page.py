@@ -1,7 +1,7 @@
 """The page: sections, template, styles and scripts in one HTML text.
 
-Nothing is fetched from anywhere. A content security policy lets only the scripts run that are part of the
-page as it was written, by their hashes, so that text of users, were it ever taken for HTML, could do nothing.
+The page fetches nothing. A content security policy admits only its own scripts, by their hashes. Text of
+users could do no harm even if a browser took it for HTML.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ FOLDER = Path(__file__).parent
 PLOTLY = FOLDER / "vendor/plotly-cartesian.min.js"
 SCRIPTS = ("report.js", "machine.js", "sweep.js")
 
-#: Keys of a trace whose texts are names, which plotly.js must not take for HTML.
+#: Keys of a trace with names as text, which plotly.js must not take for HTML.
 NAMES = ("name", "x", "y", "text", "customdata")
 
 
 def page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
-    """The whole page."""
+    """Renders the whole page."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -53,7 +53,7 @@ def page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
         sections=sections,
         version=_core.__version__,
         style=(FOLDER / "templates/report.css").read_text(encoding="utf-8"),
-        # In the order of their running: what the scripts are that come last is told by those before.
+        # In order of execution: earlier scripts define the data of later ones.
         scripts=scripts,
         hashes=[_hash(text) for text in scripts],
         data=script_json({block.id: _described(block) for block in drawings}),
@@ -61,12 +61,12 @@ def page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
 
 
 def _hash(script: str) -> str:
-    """What a content security policy calls a script."""
+    """The hash of a script in a content security policy."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def script_json(value: Any) -> str:
-    r"""JSON that may stand within a script element: nothing in it ends the element, and no number is missing.
+    r"""JSON for a script element: no text in it ends the element, and NaN becomes null.
 
     >>> script_json({"job": "</script>", "ratio": float("nan")})
     '{"job":"\\u003c/script>","ratio":null}'
@@ -76,7 +76,7 @@ def script_json(value: Any) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """The same with None for what JSON has no number for, and floats of nine digits."""
+    """The value with None for numbers that JSON lacks, and floats of nine digits."""
     if isinstance(value, float):
         return float(f"{value:.9g}") if math.isfinite(value) else None
     if isinstance(value, Mapping):
@@ -87,7 +87,7 @@ def _finite(value: Any) -> Any:
 
 
 def _described(block: Chart | Drawing) -> dict[str, Any]:
-    """What the script of the page gets to know about a chart."""
+    """The description of a chart for the script of the page."""
     if isinstance(block, Drawing):
         return {"kind": block.script, "height": block.height, "data": block.data, "title": block.title}
     made = asdict(block)
@@ -96,7 +96,7 @@ def _described(block: Chart | Drawing) -> dict[str, Any]:
 
 
 def _trace(trace: Mapping[str, Any]) -> dict[str, Any]:
-    """A trace in which no name is HTML, and nothing is None."""
+    """A trace with escaped names and without None."""
     made = {key: value for key, value in trace.items() if value is not None}
     return made | {key: _plain(made[key]) for key in NAMES if key in made}
 

@@ -1,8 +1,8 @@
-"""Distributions of values that stand for many: their cumulative distribution and their density.
+"""Distributions of grouped values: cumulative distribution and density.
 
-A value is (low, high, count): a histogram's bucket, or with low = high a single value. Buckets of histograms
-are of unequal width, so that counts of neighbours cannot be compared; shares of all values, and shares per
-decade, can.
+A value is (low, high, count): a histogram's bucket, or with low = high a single value. Buckets have unequal
+widths, so that counts of neighbors cannot be compared. Shares of all values, and shares per decade, are
+comparable.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 #: (low, high, count).
 Value = tuple[float, float, int]
 
-#: Shares at which a distribution is drawn: every per cent, and its tail in finer and finer steps.
+#: Shares at which a distribution is drawn: every percent, with finer steps in its tail.
 GRID = sorted(
     {
         *(n / 100 for n in range(1, 100)),
@@ -29,9 +29,10 @@ BINS = 48
 
 
 def cumulative(values: Sequence[Value]) -> tuple[list[float], list[float]]:
-    """At which values the distribution reaches the shares of `GRID`: (values, shares), both ascending.
+    """The values at which the distribution reaches the shares of `GRID`: (values, shares), both ascending.
 
-    The value of a share is the smallest that so many are not above (nearest rank); of a bucket, its end.
+    The value for a share is the smallest with that share at or below it (nearest rank); for a bucket, its
+    upper end.
 
     >>> xs, shares = cumulative([(1.0, 1.0, 3), (2.0, 4.0, 1)])
     >>> xs[0], xs[-1], dict(zip(shares, xs))[0.75], dict(zip(shares, xs))[0.76]
@@ -44,9 +45,9 @@ def cumulative(values: Sequence[Value]) -> tuple[list[float], list[float]]:
         return [], []
     sums = list(itertools.accumulate(count for _, count in ordered))
     total = sums[-1]
-    # Finer shares than one of the values say the same again.
+    # Shares finer than a single value repeat the same value.
     shares = [part for part in GRID if part <= 1 - 0.5 / total or part == 1.0]
-    # A hair less, for a share is no exact number.
+    # Slightly less, because a share is not an exact number.
     places = (bisect.bisect_left(sums, part * total * (1 - 1e-12)) for part in shares)
     return [ordered[min(place, len(ordered) - 1)][0] for place in places], shares
 

@@ -1,4 +1,4 @@
-"""The report of several runs: what differs between them, in their settings and in what they measured."""
+"""The report of several runs: their differences in settings and measurements."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from odonata.scenario import run_fidelity
 if TYPE_CHECKING:
     from odonata.results.results import Results
 
-#: Metrics of jobs that are compared: column -> (in words, unit).
+#: Compared metrics of jobs: column -> (in words, unit).
 METRICS = {
     "elapsed_s": ("time", "s"),
     "mpi_s": ("time in MPI, mean over ranks", "s"),
@@ -61,7 +61,7 @@ def html(results: Sequence[Results]) -> str:
 
 
 def labels(results: Sequence[Results]) -> list[str]:
-    """A short name for each: that of its folder, with a number where two have the same.
+    """A short name for each result: that of its folder, with a number for duplicates.
 
     >>> from pathlib import Path
     >>> from odonata import Results
@@ -76,13 +76,13 @@ def labels(results: Sequence[Results]) -> list[str]:
 
 
 def _common(runs: dict[str, Contents]) -> list[str]:
-    """The jobs that all runs have."""
+    """The jobs that exist in all runs."""
     first, *others = runs.values()
     return [job for job in first.names if all(job in other.names for other in others)]
 
 
 def _value(contents: Contents, job: str, column: str) -> float | None:
-    """A metric of a job; None where it does not apply, or the job did not end."""
+    """A metric of a job; None if it does not apply, or the job did not end."""
     row = next(row for row in contents.jobs if row["job"] == job)
     counted = {
         "message_latency": "message_latency_max_s",
@@ -163,7 +163,7 @@ def _settings(runs: dict[str, Contents]) -> Section:
             row = found.setdefault(change["key"], {base: change["a"]})
             row[name] = change["b"]
     rows = [
-        # Where nothing is said of a run, it has what the first has.
+        # A run without a difference has the value of the first run.
         [name_cell(key), *(Cell(_setting(row.get(name, row[base]))) for name in runs)]
         for key, row in found.items()
     ]
@@ -235,7 +235,7 @@ def _jobs(runs: dict[str, Contents]) -> Section:
 
 
 def _cells(values: list[float | None], unit: str) -> list[Cell]:
-    """Values of a metric, shaded by how much worse than the first they are."""
+    """Values of a metric, shaded by the change from the first run."""
     base = values[0]
     made = []
     for value in values:

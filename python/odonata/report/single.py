@@ -1,4 +1,4 @@
-"""The report of one run: which sections it has, in which order."""
+"""The report of one run: its sections and their order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from odonata.report.page import page
 if TYPE_CHECKING:
     from odonata.results.results import Results
 
-#: In the order of the page. One that has nothing to say is left out.
+#: In the order of the page. An empty section is left out.
 SECTIONS: tuple[Callable[[Contents], Section | None], ...] = (
     verdict.section,
     slowdowns.section,

@@ -1,4 +1,4 @@
-"""Slowdown: every job alone and together with the others."""
+"""The section about slowdown: every job alone and together with the others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _METRICS = {metric.name: metric for metric in METRICS}
 
 
 def section(contents: Contents) -> Section | None:
-    """The section, if jobs ran alone too."""
+    """The section; None without baselines."""
     found = contents.slowdowns
     if not found:
         return None

@@ -1,4 +1,4 @@
-"""Storage: what the servers did, and the requests over time."""
+"""The section about storage: activity of the servers, and requests over time."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from odonata.report.contents import Contents
 
 #: Intervals of the timeline.
 BINS = 160
-#: Servers of the timeline; of more, those with the most requests.
+#: Most servers in the timeline; beyond it, those with the most requests.
 MOST_SERVERS = 48
 
 
 def section(contents: Contents) -> Section | None:
-    """The section, if there are servers."""
+    """The section; None without servers."""
     if "servers" not in contents.results.tables or not contents.results.table("servers").num_rows:
         return None
     blocks: list[Block] = [table(contents)]
@@ -48,7 +48,7 @@ def section(contents: Contents) -> Section | None:
 
 
 def table(contents: Contents) -> Table:
-    """A row per server, the busiest first: of hundreds it is those that one looks for."""
+    """A row per server, the busiest first."""
     rows = [
         [
             name_cell(str(row["server"])),
@@ -87,7 +87,7 @@ def table(contents: Contents) -> Table:
 
 
 def _metadata(contents: Contents) -> Table | None:
-    """What the metadata servers did; None if there are none."""
+    """Activity of the metadata servers; None without any."""
     if "metadata" not in contents.results.tables or not contents.results.table("metadata").num_rows:
         return None
     kinds = ("opens", "creates", "stats", "closes", "unlinks", "syncs", "mkdirs", "rmdirs")
@@ -118,7 +118,7 @@ def _metadata(contents: Contents) -> Table | None:
 
 
 def _waits(contents: Contents) -> Chart | None:
-    """What requests waited for, server by server."""
+    """The waits of requests by resource, server by server."""
     rows = contents.results.rows("servers")
     kinds = {"space": "space", "memory": "memory", "device": "the device", "lock": "locks"}
     rows = [row for row in rows if any(row[f"wait_{kind}_s"] > 0 for kind in kinds)]
@@ -151,9 +151,10 @@ def _waits(contents: Contents) -> Chart | None:
 
 
 def timeline(calls: list[dict[str, Any]], key: str, end_s: float) -> dict[Any, dict[str, list[float]]]:
-    """By the calls' `key`, in each of `BINS` intervals: calls under way (mean), bytes per second completed.
+    """Calls in flight (mean) and bytes per second completed, in each of `BINS` intervals, by the calls'
+    `key`.
 
-    Bytes of a call are spread evenly over its time.
+    The bytes of a call are spread evenly over its duration.
 
     >>> calls = [{"job": "a", "bytes": 80, "start_s": 0.0, "end_s": 0.5}]
     >>> found = timeline(calls, "job", 1.0)["a"]

@@ -10,7 +10,7 @@ from odonata.report.blocks import Block, Facts, Section, Text, duration
 from odonata.report.contents import Contents
 from odonata.scenario import run_fidelity
 
-#: Ratio of times from which on a job counts as slowed down.
+#: Least ratio of times of a slowed job.
 SLOWED = 1.02
 
 #: Most jobs with a sentence.
@@ -88,7 +88,7 @@ def _times(contents: Contents, job: str) -> str:
 
 
 def _slowed(contents: Contents) -> list[tuple[str, float]]:
-    """Jobs and how much longer they took than alone, the most slowed first."""
+    """The slowed jobs with their ratios to the time alone, the largest first."""
     ratios = {
         job: metrics["elapsed"]["ratio"]
         for job, metrics in contents.slowdowns.items()
@@ -127,7 +127,7 @@ def _cause(contents: Contents, job: str) -> str:
 
 
 def foremost(contents: Contents) -> blame.Finding | None:
-    """The wait for another job that the verdict is about, if it is about one."""
+    """The wait for another job that the verdict names; None if it names none."""
     slowed = _slowed(contents)
     if slowed and slowed[0][1] >= SLOWED and (found := _heaviest(contents, slowed[0][0])):
         return found

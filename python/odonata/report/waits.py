@@ -1,4 +1,4 @@
-"""Interference between jobs: the table blame as a matrix, over time, and place by place."""
+"""The section about interference between jobs: the table blame as a matrix, over time, and place by place."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from odonata.report.blocks import (
 )
 from odonata.report.contents import Contents
 
-#: Places of waits: name -> (in words, places, the victim's time that it is a share of, by class).
+#: Places of waits: name -> (in words, places, the victim's time that shares refer to, by class).
 WHERE: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {
     "network": ("in the network", ROUTER_PLACES, {"mpi": "mpi_network_s", "io": "io_network_s"}),
     "servers": ("at storage servers", ("server",), {"io": "io_calls_s"}),
@@ -34,17 +34,17 @@ WHERE: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {
 }
 CLASSES = {"": ("mpi", "io"), "mpi": ("mpi",), "io": ("io",)}
 
-#: Pairs of jobs that are shown over time.
+#: Most pairs of jobs over time.
 MOST_PAIRS = 24
-#: Lines of the table of all waits.
+#: Most rows of the table of all waits.
 MOST_ROWS = 400
 
-#: Stands for an unknown culprit.
+#: The name of an unknown culprit.
 UNKNOWN = "unknown"
 
 
 def section(contents: Contents) -> Section | None:
-    """The section, if waits were charged to jobs."""
+    """The section; None if waits were not charged to jobs."""
     if not contents.blames:
         return None
     blocks: list[Block] = [matrix(contents)]
@@ -60,7 +60,7 @@ def section(contents: Contents) -> Section | None:
 
 
 def sums(contents: Contents) -> dict[tuple[str, str, str, str], float]:
-    """Seconds waited, by (where, victim's class, victim, culprit)."""
+    """Seconds waited, by (place, victim's class, victim, culprit)."""
     by = ["place", "server", "victim_class", "victim", "culprit"]
     table = needed(contents.results, "blame", [*by, "waited_s"])
     where = {place: name for name, (_, places, _) in WHERE.items() for place in places}
@@ -75,7 +75,7 @@ def sums(contents: Contents) -> dict[tuple[str, str, str, str], float]:
 
 
 def _places(contents: Contents) -> list[tuple[str, str]]:
-    """Where it can be waited; the place that the verdict names is shown first."""
+    """The places of waits; the place of the verdict comes first."""
     found = verdict.foremost(contents)
     first = found.where if found is not None and found.where in WHERE else "network"
     return [(name, WHERE[name][0]) for name in sorted(WHERE, key=lambda name: name != first)]
@@ -99,7 +99,7 @@ def matrix(contents: Contents) -> Chart:
                     for culprit in culprits
                 ]
                 seconds.append([duration(value) for value in line])
-                # Of a run that ended early, what was under way has waited but does not count as a whole yet.
+                # If a run ended early, work in flight has waited but is missing from the total.
                 z.append(
                     [min(1.0, value / whole) if whole > 0 else 0.0 for value in line] if wholes else line
                 )

@@ -1,4 +1,4 @@
-"""The class `Results`: a run in memory or in its folder, with all that can be asked of it.
+"""The class `Results`: a run in memory or in its folder, with all analyses of it.
 
-It brings together `analysis`, `timeline` and `report`, and must not import what runs scenarios.
+It combines `analysis`, `timeline` and `report`, and must not import modules that run scenarios.
 """

@@ -1,7 +1,6 @@
-"""The results of a run: `run`, a dictionary, and tables as pyarrow or pandas.
+"""The results of a run: `run`, a dictionary, and tables as pyarrow, pandas or polars.
 
-Processes that run one job alone import this module, so methods import pyarrow, reports and timelines
-themselves.
+Baseline processes import this module, so methods import pyarrow, reports and timelines on demand.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def _results_near(path: Path) -> str | None:
-    """What to name instead, if results are right below a folder that is none, or it is a sweep."""
+    """A hint for a folder that is no result: results directly below it, or a sweep."""
     # Both kinds of sweeps have a sweep.json; a load sweep has its points as text.
     if os.path.isfile(path / "sweep.json") and os.path.isfile(path / "points.csv"):
         return (
@@ -50,7 +49,7 @@ def _results_near(path: Path) -> str | None:
 
 
 class Results:
-    """What a run measured, from memory or from the folder that `odonata run` wrote.
+    """The measurements of a run, from memory or from the folder that `odonata run` wrote.
 
     >>> import pyarrow as pa
     >>> results = Results({"outcome": "completed"}, {"jobs": pa.table({"job": ["milc"], "elapsed_s": [0.2]})})
@@ -74,21 +73,21 @@ class Results:
             )
         #: Outcome, digest, rates, seed, version, the resolved scenario: the contents of run.json.
         self.run = run
-        #: The folder, if the results were written.
+        #: The folder; None if the results were not written.
         self.path = path
         self._tables: dict[str, pa.Table] = dict(tables or {})
         self._baselines: dict[str, Results] | None = None if baselines is None else dict(baselines)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Results:
-        """Opens a result folder; tables are read when they are asked for.
+        """Opens a result folder; tables are read on demand.
 
         Raises:
-            FileNotFoundError: `folder` holds no run.json. It is an `InputError` too.
-            InputError: What is missing in run.json, or is of the wrong type.
+            FileNotFoundError: `folder` holds no run.json. The error is also an `InputError`.
+            InputError: A key of run.json is missing or has the wrong type.
         """
         path = Path(folder)
-        # `Path.is_file` raises for a name that no file can have.
+        # `Path.is_file` raises for invalid file names.
         if not os.path.isfile(path / RUN_FILE):
             raise NoResult(
                 "not a result of odonata",
@@ -100,7 +99,7 @@ class Results:
 
     @property
     def outcome(self) -> str:
-        """How the run ended, in one word; `completed` is the good one.
+        """The outcome of the run in one word; `completed` means success.
 
         >>> Results({"outcome": "stalled"}).outcome
         'stalled'
@@ -109,7 +108,7 @@ class Results:
 
     @property
     def completed(self) -> bool:
-        """Whether every job ended as it should.
+        """Whether every job ran to its end.
 
         >>> Results({"outcome": "time-limit"}).completed
         False
@@ -118,7 +117,7 @@ class Results:
 
     @property
     def failed(self) -> bool:
-        """Whether the run ended otherwise than the scenario asks for: by completion or by its time limit.
+        """Whether the run ended neither by completion nor by its time limit.
 
         >>> Results({"outcome": "time-limit"}).failed, Results({"outcome": "interrupted"}).failed
         (False, True)
@@ -127,7 +126,7 @@ class Results:
 
     @property
     def ending(self) -> str:
-        """How the run ended, in a sentence.
+        """The outcome of the run, in a sentence.
 
         >>> Results({"outcome": "stalled", "detail": "rank 3 waits"}).ending
         'stalled: rank 3 waits'
@@ -137,7 +136,7 @@ class Results:
 
     @property
     def failed_baselines(self) -> dict[str, str]:
-        """The baselines that failed or are missing: job -> how it ended, in a sentence.
+        """The failed or missing baselines: job -> outcome, in a sentence.
 
         >>> lost = {"outcome": "out-of-memory", "detail": "no room", "folder": None}
         >>> Results({"outcome": "completed", "baselines": {"milc": lost}}).failed_baselines
@@ -151,7 +150,8 @@ class Results:
 
     @property
     def baselines(self) -> dict[str, Results]:
-        """Every job alone, by its name; empty unless the run had baselines, and without missing ones.
+        """The results of every job alone, by name; empty unless the run had baselines, and without missing
+        ones.
 
         >>> Results({"outcome": "completed"}).baselines
         {}
@@ -178,20 +178,20 @@ class Results:
         return sorted(file.stem for file in self.path.glob("*.parquet"))
 
     def table(self, name: str) -> pa.Table:
-        """Table `name`, as pyarrow; `polars.from_arrow()` takes it from there.
+        """Table `name`, as pyarrow; `polars.from_arrow()` accepts it.
 
         >>> import pyarrow as pa
         >>> Results({}, {"jobs": pa.table({"job": ["milc"]})}).table("jobs").num_rows
         1
 
         Raises:
-            KeyError: There is no such table; the message lists those that there are.
+            KeyError: There is no such table; the message lists the existing ones.
             InputError: Its file is damaged.
         """
         if name not in self._tables:
             if name not in self.tables:
                 raise KeyError(f"no table {name!r}; there are {', '.join(self.tables)}")
-            # Imported late: the command should answer at once where it needs no tables.
+            # Imported late: a command that needs no tables should answer at once.
             from odonata.analysis import parquet
 
             assert self.path is not None
@@ -236,12 +236,12 @@ class Results:
         return rows
 
     def slowdown(self) -> dict[str, dict[str, Slowdown]]:
-        """What sharing the machine cost each job: job -> metric -> (alone, together, ratio).
+        """The slowdown of each job: job -> metric -> (alone, together, ratio).
 
-        The metrics are those of the table `slowdown` (docs/results.md), which `frame("slowdown")` has as a
-        whole: `elapsed`, `mpi`, `io`, `message_latency_p99`, `io_bandwidth` and others. Those that do not
-        apply to a job are left out; a ratio is not a number where it cannot be told, as for jobs that did
-        not end.
+        The metrics are those of the table `slowdown` (docs/results.md): `elapsed`, `mpi`, `io`,
+        `message_latency_p99`, `io_bandwidth` and others. `frame("slowdown")` returns the whole table. Metrics
+        that do not apply to a job are left out. A ratio is NaN if it is undefined, as for jobs that did not
+        end.
 
         >>> import odonata
         >>> results = odonata.load("results/interference")  # doctest: +SKIP
@@ -259,19 +259,19 @@ class Results:
     def blame_matrix(
         self, *, resource: str | None = None, place: str | None = None, victim_class: str | None = None
     ) -> dict[str, dict[str, float]]:
-        """Waits: victim -> culprit -> seconds waited, over all jobs.
+        """Waits of all jobs: victim -> culprit -> seconds waited.
 
-        Waits are summed over packets on links, over messages at network interfaces and over requests at
-        servers (docs/results.md, table `blame`); only a choice of places keeps these apart. The culprit ""
-        stands, after the jobs, for waits that the end of the run cut short, and for faults.
+        The table `blame` (docs/results.md) charges waits of packets on links, of messages at network
+        interfaces and of requests at servers; select a place to keep them apart. The culprit "" comes after
+        the jobs. It stands for waits that the end of the run cut short, and for faults.
         `pandas.DataFrame(matrix).T` has victims as rows.
 
         Args:
-            resource: Only waits for this: "link", "credit", "input"; at servers "space", "memory", "device",
-                "reserve", "lock"; at metadata servers "thread", "directory"; at either "fault".
-            place: Only waits here: "nic", "terminal", "local", "global", "server", "file-system" or
+            resource: Only waits for this resource: "link", "credit", "input"; at servers "space", "memory",
+                "device", "reserve", "lock"; at metadata servers "thread", "directory"; at either "fault".
+            place: Only waits at this place: "nic", "terminal", "local", "global", "server", "file-system" or
                 "metadata".
-            victim_class: Only waits of the victims' "mpi" or "io".
+            victim_class: Only waits of the victims' "mpi" or "io" traffic.
 
         >>> import pyarrow as pa
         >>> blame = {"victim": ["milc"], "culprit": ["noise"], "place": ["local"], "waited_s": [2.5]}
@@ -296,17 +296,17 @@ class Results:
     def explain(
         self, *, job: str | None = None, rank: int | None = None, iteration: int | None = None
     ) -> ExplainAnswer:
-        """The chain of waits that ended each job: rank, place, time, length and culprit of each.
+        """The chain of waits that ended each job: rank, place, time, length and culprit of each wait.
 
         The keys are those of `odonata explain --json` (docs/results.md).
 
         Args:
-            job: Of this job alone.
-            rank: Of this rank, instead of the one that ended last.
-            iteration: Of the end of this iteration, instead of the job's.
+            job: Explain this job only.
+            rank: Explain this rank, instead of the one that ended last.
+            iteration: Explain the end of this iteration, instead of the job's.
 
         Raises:
-            InputError: The run has kept no waits (run.lost_time_path), or none of that job, rank or
+            InputError: The run has recorded no waits (run.lost_time_path), or none of that job, rank or
                 iteration.
 
         >>> import odonata
@@ -337,17 +337,17 @@ class Results:
         return cast("Summary", Answer(cast("dict[str, Any]", summary.collect(self)), summary_page.show))
 
     def report(self, file: str | os.PathLike[str] | None = None, *, force: bool = False) -> str:
-        """One HTML page with what there is to see in the results; it needs no network (docs/report.md).
+        """The results as one HTML page, which works offline (docs/report.md).
 
         Args:
-            file: Where to write it too, whole or not at all.
-            force: Replace a file that is there.
+            file: Also write the page to this file, whole or not at all.
+            force: Replace an existing file.
 
         Returns:
             The page.
 
         Raises:
-            InputError: A table is damaged, or `file` cannot be written, or is there already.
+            InputError: A table is damaged, or `file` cannot be written or exists.
 
         >>> import odonata
         >>> results = odonata.run("examples/uniform.toml", overrides={"run.time_limit": "20 us"})
@@ -373,26 +373,27 @@ class Results:
         max_events: int = 1_000_000,
         force: bool = False,
     ) -> TimelineAnswer:
-        """Writes what ranks, servers and links did as a trace for https://ui.perfetto.dev (docs/timeline.md).
+        """Writes the activity of ranks, servers and links as a trace for https://ui.perfetto.dev
+        (docs/timeline.md).
 
         The run must have recorded it, with the key ``run.timeline``.
 
         Args:
-            file: Where to write it, whole or not at all.
-            jobs: Jobs whose ranks are shown. Default: all that were recorded.
+            file: The file to write, whole or not at all.
+            jobs: Jobs whose ranks are shown. Default: all recorded jobs.
             ranks: Their ranks, as numbers or as text: "0,5,8-15", "every:16". Default: all.
-            from_s: Simulated time from which on it is shown, in seconds.
-            until_s: Simulated time until which it is shown.
-            max_events: Begins and ends of slices and values of counters, at most; of more, every n-th rank
-                and server is shown.
-            force: Replace a file that is there.
+            from_s: Start of the trace in simulated seconds.
+            until_s: End of the trace in simulated seconds.
+            max_events: Most begins and ends of slices and values of counters; beyond it, the trace shows
+                every n-th rank and server.
+            force: Replace an existing file.
 
         Returns:
-            What is in the trace, and what is left out; the keys are those of `odonata timeline --json`.
+            The content of the trace, and the omissions; the keys are those of `odonata timeline --json`.
 
         Raises:
-            InputError: The run has recorded nothing that is wanted, a table is damaged, or `file` cannot be
-                written, or is there already.
+            InputError: The run has recorded nothing of the selection, a table is damaged, or `file` cannot be
+                written or exists.
 
         >>> import odonata
         >>> results = odonata.load("results/interference")  # doctest: +SKIP
@@ -412,7 +413,7 @@ class Results:
         return answer | {"file": str(output.target)}
 
     def in_memory(self) -> Results:
-        """The same results with all tables read, for when their folder goes away.
+        """The same results with all tables in memory, for use after their folder is removed.
 
         >>> Results({"outcome": "completed"}).in_memory().path is None
         True
@@ -427,7 +428,7 @@ class Results:
         try:
             page = self.summary()
         except (InputError, KeyError):
-            # Results in the making have not all tables; they are shown as they are.
+            # Unfinished results lack tables; a notebook shows them as they are.
             return None
         return cast("Answer", page)._repr_html_()
 

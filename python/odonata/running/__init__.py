@@ -3,5 +3,5 @@
 `runner` advances the core, `execute` adds baselines and makes results, `unfinished` resumes. `tiers` and
 `extrapolation` run one scenario several times.
 
-It imports `results` and what is below it, and must not import sweeps, the API or the command line.
+It imports `results` and the packages below, and must not import sweeps, the API or the command line.
 """

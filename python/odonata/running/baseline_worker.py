@@ -1,9 +1,8 @@
-"""The process in which one baseline runs: a job alone, to its own result folder.
+"""The process that runs one baseline: a job alone, into its own result folder.
 
-It is started by `baselines.py`, reads one JSON object from standard input (a `runner.Task`, the folder, where
-its snapshots are and how often they are made) and answers with one JSON object per line: `progress` now and
-then, at last `done` or `error`. When nobody listens any more, because the process that started it is gone, it
-ends too.
+`baselines.py` starts it. It reads one JSON object from standard input: a `runner.Task`, the folder, the place
+of its snapshots and their interval. It answers with one JSON object per line: `progress` now and then, at
+last `done` or `error`. It ends when its reader, the process that started it, is gone.
 """
 
 from __future__ import annotations
@@ -30,15 +29,15 @@ REPORT_EVERY_S = 0.3
 
 
 def main() -> None:
-    """Runs what standard input asks for."""
+    """Runs the task on standard input."""
     request = json.loads(sys.stdin.read())
     try:
         checkpoints = None
         if request["checkpoints"] is not None:
             folder, interval_s = request["checkpoints"]
-            # A batch system that wants the computer tells all processes; the one that started this decides.
+            # A batch system sends SIGTERM to all processes; the process that started this one decides.
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            # Nobody reads warnings here; a full disk is told by the run beside.
+            # No reader shows warnings here; the main run reports a full disk.
             checkpoints = Checkpoints(Path(folder), interval_s, warn=lambda _: None)
         answer = {"done": _run(runner.Task(**request["task"]), Path(request["folder"]), checkpoints)}
     except InputError as error:
@@ -58,7 +57,7 @@ def main() -> None:
 
 def _run(task: runner.Task, folder: Path, checkpoints: Checkpoints | None) -> dict[str, Any]:
     if checkpoints is not None:
-        # A process before this one may not have noticed yet that its run is no more, and even complete it.
+        # A previous process may still be running, unaware that its run is gone, and may even complete it.
         hold(checkpoints.folder.with_name(f"{checkpoints.folder.name}.lock"), wait=True)
         done = ending(folder)
         if done is not None:
@@ -73,10 +72,10 @@ def _run(task: runner.Task, folder: Path, checkpoints: Checkpoints | None) -> di
             said_s = now.wall_s
             _say({"progress": now.fraction})
 
-    # No handlers: whoever started this process takes care of signals, and ends it when it has to.
+    # No handlers: the process that started this one handles signals, and ends this one if necessary.
     begin = time.perf_counter() - simulation.earlier_wall_s()
     runner.drive(simulation, report, runner.StopRequest(), checkpoints)
-    # Not its parents: where they are gone, somebody has cleared up after the run that this belongs to.
+    # Not its parents: if they are gone, another process has removed the run.
     folder.mkdir()
     runner.write(simulation, folder)
     if checkpoints is not None:
@@ -88,7 +87,7 @@ def _run(task: runner.Task, folder: Path, checkpoints: Checkpoints | None) -> di
 def _build(task: runner.Task, checkpoints: Checkpoints | None) -> _core.Simulation:
     saved = None if checkpoints is None else checkpoints.latest()
     if saved is not None:
-        # A baseline whose snapshot does not fit is begun anew: that costs time, and no results.
+        # A baseline whose snapshot does not fit starts again, which costs time but no results.
         with contextlib.suppress(InputError):
             return task.build(saved.folder)
     return task.build()
@@ -99,7 +98,7 @@ def _say(answer: dict[str, Any]) -> None:
 
 
 def _leave() -> None:
-    """Ends without a word about the pipe, which the interpreter would try to flush once more."""
+    """Ends without flushing the pipe, which would fail once more."""
     os._exit(1)
 
 

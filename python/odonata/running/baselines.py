@@ -1,13 +1,13 @@
 """Baselines: every job alone, each in a process of its own, beside the run itself.
 
-Processes, not threads: a baseline that runs out of memory or crashes must not take the run along, and says so
-under a name. They are started afresh (no fork), from any program, a notebook included, and end when the one
-that started them does. A baseline is complete or it is not there; why not is in run.json.
+They are processes, not threads: a baseline that runs out of memory or crashes leaves the run intact, and its
+outcome is named. Processes start afresh (no fork), from any program including a notebook, and end with the
+process that started them. A baseline is complete or absent; run.json states why it is absent.
 
-Traffic whose end depends on other jobs has none alone. Its baseline waits for the end of the run, and sends
+Traffic whose end depends on other jobs has no end alone. Its baseline waits for the end of the run, and sends
 for as long as the job did there.
 
-Those of a run that can be resumed can be resumed too: what is complete stays, the others go on.
+Baselines of a resumable run are resumable: complete ones stay, the others continue.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 #: The folder of the baselines in a result folder.
 FOLDER = "baselines"
 
-#: What run.json says of a baseline, from that of its own.
+#: Keys that run.json copies from the run.json of a baseline.
 ENDING = ("outcome", "detail", "digest", "wall_s")
 
-#: Bytes of a crashed process's last words that are kept.
+#: Bytes of a crashed process's output that are kept.
 LAST_WORDS = 20_000
 
 
@@ -56,7 +56,7 @@ def cores() -> int:
 
 
 def wanted(scenario: dict[str, Any]) -> list[str]:
-    """The jobs of a resolved scenario whose baselines are to be run; a single job is its own baseline.
+    """The jobs of a resolved scenario that need a baseline; a single job is its own baseline.
 
     >>> wanted({"run": {"baselines": True}, "jobs": [{"name": "milc"}, {"name": "noise"}]})
     ['milc', 'noise']
@@ -68,7 +68,7 @@ def wanted(scenario: dict[str, Any]) -> list[str]:
 
 
 def folder_names(jobs: list[str]) -> dict[str, str]:
-    """A folder name for every job: its own name where a file system takes that, else one made of it.
+    """A folder name for every job: its own name if file systems accept it, else one derived from it.
 
     >>> folder_names(["milc", "I/O", "i_o", ".."])
     {'milc': 'milc', 'I/O': 'I_O', 'i_o': 'i_o-2', '..': '_.'}
@@ -77,7 +77,7 @@ def folder_names(jobs: list[str]) -> dict[str, str]:
     taken: set[str] = set()
     for number, job in enumerate(jobs):
         name = re.sub(r'[/\\:*?"<>|]', "_", re.sub(r"^\.", "_", job))
-        # Some file systems do not tell upper from lower case, and none takes very long names.
+        # Some file systems ignore case, and none accepts very long names.
         name = name if len(name.encode()) <= 200 else name[:40]
         while name.casefold() in taken:
             name += f"-{number}"
@@ -87,7 +87,7 @@ def folder_names(jobs: list[str]) -> dict[str, str]:
 
 
 def ending(folder: Path) -> dict[str, Any] | None:
-    """How the baseline in `folder` ended; None unless it is complete, and whole."""
+    """The ending of the baseline in `folder`; None unless it is complete and intact."""
     from odonata.analysis.slowdown import job_rows
 
     if not (folder / RUN_FILE).is_file():
@@ -96,7 +96,7 @@ def ending(folder: Path) -> dict[str, Any] | None:
         results = Results.load(folder)
         if len(job_rows(results)) != 1:
             return None
-    except InputError:  # what was altered is run again: that costs time, and no results
+    except InputError:  # an altered baseline is run again, which costs time but no results
         return None
     return {key: results.run[key] for key in ENDING}
 
@@ -105,21 +105,21 @@ def ending(folder: Path) -> dict[str, Any] | None:
 class _Baseline:
     job: str
     name: str
-    #: Whether it has to know how the run ended before it can start.
+    #: Whether it cannot start before the end of the run is known.
     waits: bool = False
-    #: How long the job sends, in seconds, if that depends on others.
+    #: Seconds for which the job sends, if that depends on other jobs.
     sends_for_s: float | None = None
     process: subprocess.Popen[bytes] | None = None
     errors: IO[bytes] | None = None
     heard: bytes = b""
-    #: Share that is done.
+    #: Completed share.
     fraction: float | None = 0.0
-    #: What run.json says about it; empty while it is not over.
+    #: Its entry in run.json; empty before its end.
     ending: dict[str, Any] = field(default_factory=dict)
 
 
 class Baselines:
-    """The baselines of one run; leaving the context ends what still runs."""
+    """The baselines of one run; leaving the context ends those that still run."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class Baselines:
         self._all = [_Baseline(job, name, waits=job in waiting) for job, name in names.items()]
         self._processes = processes or min(cores(), len(names) + 1)
         if scenario["run"]["threads"] == "auto":
-            # Each would take all cores for itself.
+            # By default, each would take all cores.
             share = max(1, cores() // self._processes)
             task = replace(task, overrides=[*task.overrides, f"run.threads={share}"])
         self._task = task
@@ -143,7 +143,7 @@ class Baselines:
         folder.mkdir(exist_ok=True)
         for one in self._all:
             done = ending(folder / one.name)
-            if done is not None:  # by a process before this one
+            if done is not None:  # by an earlier process
                 one.fraction, one.ending = 1.0, done | {"folder": f"{FOLDER}/{one.name}"}
 
     def __enter__(self) -> Baselines:
@@ -155,7 +155,7 @@ class Baselines:
         self.stop()
 
     def follow(self, *, beside_run: bool) -> dict[str, float | None]:
-        """Starts what there is a core for, hears what the others say; how far each has come."""
+        """Starts baselines on free cores, reads reports, and returns the progress of each."""
         running = sum(one.process is not None for one in self._all)
         for one in self._all:
             if one.process is not None:
@@ -171,11 +171,11 @@ class Baselines:
 
     @property
     def are_complete(self) -> bool:
-        """Whether nothing is left to do."""
+        """Whether all baselines have ended."""
         return all(one.ending for one in self._all)
 
     def tell(self, run: Mapping[str, Any], jobs: list[dict[str, Any]]) -> None:
-        """Lets those start that wait for the end of the run: `run` is its run.json, `jobs` its table."""
+        """Starts the baselines that wait for the end of the run: `run` is its run.json, `jobs` its table."""
         lasted_s = {row["job"]: row["elapsed_s"] for row in jobs}
         for one in self._all:
             if one.ending:
@@ -199,7 +199,7 @@ class Baselines:
             time.sleep(runner.SLICE_S / 2)
 
     def stop(self) -> None:
-        """Ends what still runs; what is not complete is removed."""
+        """Ends the running baselines; incomplete ones are removed."""
         for one in self._all:
             if one.process is not None:
                 one.process.kill()
@@ -207,11 +207,11 @@ class Baselines:
                 self._close(one)
             if not one.ending:
                 self._end(one, "interrupted", "the run was stopped before this baseline was complete")
-        with contextlib.suppress(OSError):  # where no baseline is complete, there is nothing in it
+        with contextlib.suppress(OSError):  # empty, if no baseline is complete
             self._folder.rmdir()
 
     def endings(self) -> dict[str, dict[str, Any]]:
-        """What run.json says about the baselines."""
+        """The entries of the baselines in run.json."""
         return {one.job: one.ending for one in self._all}
 
     def _start(self, one: _Baseline) -> None:
@@ -221,13 +221,13 @@ class Baselines:
         package = str(Path(__file__).parents[2])
         search = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
         one.process = subprocess.Popen(
-            # -P: a json.py in the user's folder is not ours.
+            # -P: a json.py in the user's folder must not be imported.
             [sys.executable, "-P", "-m", "odonata.running.baseline_worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=one.errors,
             env=os.environ | {"PYTHONPATH": search},
-            # Ctrl-C is for the process that knows what to do about it.
+            # Only the main process handles Ctrl-C.
             start_new_session=True,
         )
         assert one.process.stdin is not None
@@ -238,12 +238,12 @@ class Baselines:
         if self._checkpoints is not None:
             checkpoints = self._checkpoints.baseline(one.name)
             request["checkpoints"] = [str(checkpoints.folder), checkpoints.interval_s]
-        with contextlib.suppress(BrokenPipeError):  # it died at once; its ending is told when it is heard
+        with contextlib.suppress(BrokenPipeError):  # it died at once; `_hear` reports its ending
             one.process.stdin.write(json.dumps(request).encode())
             one.process.stdin.close()
 
     def _hear(self, one: _Baseline) -> None:
-        """Takes in what a process has said since last time, and its end if it has ended."""
+        """Reads the new reports of a process, and its ending."""
         assert one.process is not None
         ended = one.process.poll() is not None
         for answer in self._answers(one):
@@ -292,7 +292,7 @@ class Baselines:
 
 
 def explain(code: int, words: str) -> tuple[str, str]:
-    r"""Name and description of a death without an answer.
+    r"""Name and description of the outcome of a process that ended without an answer.
 
     >>> explain(-6, "memory allocation of 8589934592 bytes failed")
     ('out-of-memory', 'memory allocation of 8589934592 bytes failed')

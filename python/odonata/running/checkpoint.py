@@ -1,11 +1,13 @@
-"""Snapshots of a run under way, from which it goes on after its computer has failed.
+"""Snapshots of a run in progress, from which it continues after a failure of its computer.
 
-Snapshot number N is the folder `N`: a file of each process that shares the run, `0.snapshot` that of the
-first, and how far it had come. It is made as `N.TOKEN.partial`, and renamed by the first process when all
-have brought their files to the disk; then the one before is removed. So there is always a whole one, and the
-highest number is the newest. TOKEN is another each time: a process that has outlived the first one of its
-run cannot write into what others make. What is in a file is the core's business (`snapshot.rs`), and which
-of them each process reads that goes on with the run: there may be more or fewer.
+Snapshot number N is the folder `N`. It holds a file of each process that shares the run (`0.snapshot` is that
+of the first) and the progress of the run. It is made as `N.TOKEN.partial`. When all processes have brought
+their files to the disk, the first process renames it and removes the previous snapshot. So one complete
+snapshot always exists, and the highest number is the newest. TOKEN differs each time: a process that outlived
+the first one of its run cannot write into a newer snapshot.
+
+The core decides the content of the files (`snapshot.rs`), and which of them each process of a resumed run
+reads; the number of processes may change.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from odonata import _core
     from odonata.running.runner import Progress
 
-#: How far the run had come.
+#: File with the progress of the run.
 PROGRESS = "progress.json"
 
 
@@ -40,21 +42,22 @@ class Saved:
     folder: Path
     #: Simulated time, in seconds.
     simulated_s: float
-    #: Estimated share of the run that was done, if it could be told.
+    #: Estimated share of the run that was complete, if known.
     fraction: float | None
 
 
 def file_in(folder: Path, process: int) -> Path:
-    """The file of a process in the snapshot `folder`, where the core looks for it."""
+    """The file of a process in the snapshot `folder`, at the path that the core expects."""
     return folder / f"{process}.snapshot"
 
 
 class Checkpoints:
     """The snapshots of one run, below `folder`.
 
-    The first is made `interval_s` after the run has begun or gone on; None: none are made. One that cannot be
-    written (disk full) is told to `warn`, and the run goes on without it. All processes of `group` save the
-    run together, when the clock of the first one says so; what else is done here, the first one does.
+    The first is made `interval_s` after the run has started or resumed; None: none are made. If a snapshot
+    cannot be written (disk full), `warn` is called, and the run continues without it. All processes of
+    `group` save the run together, at a time that the clock of the first one decides. The first process does
+    all other steps.
     """
 
     def __init__(
@@ -71,28 +74,30 @@ class Checkpoints:
         self._saved_at = time.monotonic()
 
     def baseline(self, name: str) -> Checkpoints:
-        """Those of a baseline of this run."""
+        """The snapshots of a baseline of this run."""
         return Checkpoints(self.folder.parent / "baselines" / name, self.interval_s, self._warn)
 
     def latest(self) -> Saved | None:
-        """The newest whole snapshot."""
+        """The newest complete snapshot."""
         numbers = self._numbers()
         return self._saved(numbers[-1]) if numbers else None
 
     def tell(self, saved: Saved | None) -> Saved | None:
-        """What the first process has found to be the newest, in all of them."""
+        """The newest snapshot that the first process has found, in all processes."""
         number = self._group.tell(0 if saved is None else int(saved.folder.name))
         return self._saved(number) if number else None
 
     def look(self, simulation: _core.Simulation, now: Progress) -> None:
-        """Saves the run if it is time to."""
+        """Saves the run if a snapshot is due."""
         if self.interval_s is None:
             return
         if self._group.tell(int(time.monotonic() - self._saved_at >= self.interval_s)):
             self.save(simulation, now)
 
     def save(self, simulation: _core.Simulation, now: Progress | None) -> bool:
-        """Saves the run; whether that was possible. The snapshot before stays until this one is whole."""
+        """Saves the run; returns whether that succeeded. The previous snapshot stays until this one is
+        complete.
+        """
         number = self._group.tell(1 + max(self._numbers(), default=0) if self._group.first else 0)
         token = self._group.tell(int.from_bytes(os.urandom(4)))
         partial = self.folder / f"{number}.{token:08x}.partial"
@@ -107,21 +112,21 @@ class Checkpoints:
                 shutil.rmtree(partial, ignore_errors=True)
             return False
         finally:
-            # After a slow disk, too, the run gets its time.
+            # The interval starts after the snapshot, so that a slow disk leaves time for the run.
             self._saved_at = time.monotonic()
 
     def clear(self) -> None:
-        """Removes them all."""
+        """Removes all snapshots."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _make(self, partial: Path) -> None:
-        """Makes the folder of the next snapshot, and removes those that have come to nothing."""
+        """Makes the folder of the next snapshot, and removes incomplete ones."""
         for left in self.folder.glob("*.partial"):
             shutil.rmtree(left, ignore_errors=True)
         partial.mkdir(parents=True)
 
     def _publish(self, partial: Path, number: int, now: Progress | None) -> None:
-        """Makes `partial`, in which all files are, the newest snapshot, and the only one."""
+        """Makes `partial`, which holds all files, the newest and only snapshot."""
         if now is not None:
             come = {"simulated_s": now.simulated_s, "fraction": now.fraction}
             with whole_file(partial / PROGRESS) as file:
@@ -133,11 +138,11 @@ class Checkpoints:
             shutil.rmtree(self.folder / str(before), ignore_errors=True)
 
     def _first_can(self, step: Callable[[], object]) -> bool:
-        """Whether `step` works in the first process."""
+        """Whether `step` succeeds in the first process."""
         return self._all_can(step if self._group.first else lambda: None)
 
     def _all_can(self, step: Callable[[], object]) -> bool:
-        """Whether `step` works in all processes; the first in which it does not says why."""
+        """Whether `step` succeeds in all processes; the first process that fails reports the reason."""
         group, failure = self._group, None
         try:
             step()
@@ -152,7 +157,7 @@ class Checkpoints:
         folder = self.folder / str(number)
         try:
             come = run_record.read(folder / PROGRESS, run_record.Progress)
-        except (OSError, InputError):  # for people only; the core judges the snapshot itself
+        except (OSError, InputError):  # for people only; the core validates the snapshot itself
             come = {"simulated_s": 0.0, "fraction": None}
         return Saved(folder, come["simulated_s"], come["fraction"])
 

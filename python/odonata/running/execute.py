@@ -81,7 +81,7 @@ def execute(
 
 
 def in_memory(scenario: ScenarioLike, overrides: Mapping[str, Any]) -> Results:
-    """Runs `scenario` in one process, without a folder; `RunFailed` if it does not end well."""
+    """Runs `scenario` in one process, without a folder; raises `RunFailed` if it fails."""
     text, path = text_and_path(scenario)
     task = runner.Task(text, path, override_list(overrides), None)
     with runner.StopRequest() as stop:

@@ -1,8 +1,8 @@
-"""Steady phases skipped: what all iterations of jobs would take, from runs with few of them.
+"""Extrapolation over steady phases: the time of all iterations of jobs, from runs with few of them.
 
-A run with a part of the iterations of every job is cut into quarters: the first warms up, the second and
-third have to agree, and the last, in which the program comes to its end, has to agree with them. If one of
-these is off, or jobs do not end together, the next run has twice as many. What is skipped lies between the
+A run with a part of the iterations of every job is cut into quarters. The first is the warm-up. The second
+and third must agree, and the last, in which the program ends, must agree with them. If a quarter deviates, or
+jobs do not end together, the next run has twice as many iterations. The skipped iterations lie between the
 third and the last quarter.
 """
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 #: Iterations of the shortest job in the first run: four quarters of three.
 FIRST = 12
 
-#: What workloads call the number of their iterations.
+#: Names of the number of iterations in workloads.
 COUNTS = ("iterations", "steps")
 
-#: Jobs that all have iterations end together if their times differ by no more than this.
+#: Jobs with iterations end together if their times differ by at most this share.
 TOGETHER = 0.05
 
 #: Times of a job that grow with its iterations: key, column of the table `jobs`.
@@ -41,7 +41,7 @@ TIMES = (("mpi_s", "mpi_s"), ("io_s", "io_s"))
 
 @dataclass(frozen=True)
 class Repeated:
-    """Where a job says how often it repeats itself."""
+    """The key of a job's number of iterations."""
 
     #: The key.
     key: str
@@ -72,7 +72,7 @@ def find(task: runner.Task, tolerance: float) -> ExtrapolationAnswer:
     }
     before: tuple[list[int | None], Results] | None = None
     while True:
-        # More than half of them is not worth what the rest costs.
+        # Beyond half of the iterations, skipping the rest is not worth another run.
         part = part if part <= 0.25 else 1.0
         simulated = [max(1, round(job.times * part)) if job is not None else None for job in repeated]
         results = _run(task, repeated, simulated)
@@ -98,7 +98,7 @@ def find(task: runner.Task, tolerance: float) -> ExtrapolationAnswer:
 
 
 def _repeated(job: Mapping[str, Any], run: Mapping[str, Any], task: runner.Task) -> Repeated | None:
-    """Where `job` says how often it repeats itself; None: it ends with others."""
+    """The key of the number of iterations of `job`; None: the job ends with others."""
     key = f"jobs.{job['entry']}"
     if run.get("time_limit") is not None:
         problem = "a run with an end time has no fixed number of iterations"
@@ -126,7 +126,7 @@ def _repeated(job: Mapping[str, Any], run: Mapping[str, Any], task: runner.Task)
 
 
 def _line_of_job(text: str, entry: int) -> int | None:
-    """The line of a job's table, as `[[jobs]]` stands at its own; None where jobs are written otherwise.
+    """The line of a job's table if `[[jobs]]` has a line of its own; None for other notations.
 
     >>> _line_of_job('name = "x"\\n[[jobs]]\\nranks = 1\\n[[ jobs ]] # second', 1)
     4
@@ -152,7 +152,7 @@ def _job(
     results: Results,
     before: tuple[int | None, Results] | None,
 ) -> ExtrapolatedJob:
-    """What is known of a job from the last run, with `simulated` iterations of it, and the one before."""
+    """The estimate for a job from the last run, with `simulated` of its iterations, and the run before."""
     own = next(row for row in results.rows("jobs") if row["job"] == name)
     job: ExtrapolatedJob = {
         "job": name,
@@ -171,7 +171,7 @@ def _job(
         return job
     skipped = repeated.times - simulated
     ends = [row["last_s"] for row in results.rows("iterations") if row["job"] == name]
-    # Of what is repeated as a whole, with marks inside, the last mark of each.
+    # If the whole program repeats and has marks inside, the last mark of each repetition counts.
     every, rest = divmod(len(ends), simulated)
     steps = (
         [b - a for a, b in zip(ends[every - 1 :: every], ends[2 * every - 1 :: every], strict=False)]
@@ -210,7 +210,7 @@ def _job(
 
 
 def _is_steady(jobs: list[ExtrapolatedJob], results: Results, tolerance: float) -> bool:
-    """Whether all that repeats itself is steady to its end, and ends together."""
+    """Whether all repeating jobs are steady to their end, and end together."""
     own = [job for job in jobs if job["iterations"] is not None]
     times = [job["elapsed_s"] for job in own]
     if any(job["unsteady"] is None or job["end_off"] is None for job in own):
@@ -224,7 +224,7 @@ def _is_steady(jobs: list[ExtrapolatedJob], results: Results, tolerance: float) 
 
 
 def show(found: Any, stream: TextIO | None = None) -> None:
-    """Prints the answer: a table of jobs, then what was skipped."""
+    """Prints the answer: a table of jobs, then the skipped part."""
     out = console(stream)
     page = table("job", "iterations", "simulated", "each", "time", "uncertain", "MPI", "I/O", left=1)
     for job in found["jobs"]:

@@ -1,18 +1,18 @@
-"""Several processes that share one run, as `mpirun` or `srun` starts them.
+"""Several processes that share one run, started by `mpirun` or `srun`.
 
-Here MPI is the library between the processes of the simulator (the MPI that jobs use is simulated). Whether
-this process is one of several is seen in its environment, so that nobody who runs alone pays for MPI or needs
-it. docs/mpi.md says how to build Odonata for it.
+Here MPI is the library between the processes of the simulator (the MPI that jobs use is simulated). The
+environment tells whether this process is one of several, so that a single process neither loads nor needs
+MPI. docs/mpi.md describes how to build Odonata for it.
 
-What the processes do together stands in a block::
+A block holds the steps that the processes take together:
 
     with mpi.processes() as group:
-        simulation = group.settle(task.build)  # works in all of them, or is an error of all of them
+        simulation = group.settle(task.build)  # succeeds in all of them, or fails in all of them
         ...
         if group.first:
-            print("one of them speaks")
+            print("only one process prints")
 
-An error that leaves the block in one process ends all of them: the others would wait for it for ever.
+An error that leaves the block in one process ends all processes: the others would wait for it forever.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from odonata.errors import HOST_FAILED, INPUT_WRONG, INTERRUPTED, InputError
 
 T = TypeVar("T")
 
-#: Who starts processes, and the variables in which each of them finds its number and how many they are.
+#: Launchers, and the variables in which each passes the number of a process and the number of processes.
 #: Batch scripts of Slurm see its SLURM_* too, so these count only beside a PMIX_RANK.
 _LAUNCHERS = (
     ("mpirun of Open MPI", "OMPI_COMM_WORLD_RANK", ("OMPI_COMM_WORLD_SIZE",)),
@@ -42,17 +42,17 @@ _LAUNCHERS = (
 
 @dataclass(frozen=True)
 class Launch:
-    """How this process was started, as its environment tells."""
+    """The launch of this process, from its environment."""
 
     launcher: str
-    #: The number of this process, from 0.
+    #: The number of this process, counted from 0.
     rank: int
-    #: How many were started.
+    #: Number of processes.
     size: int
 
 
 def launch(environment: Mapping[str, str] | None = None) -> Launch | None:
-    """Who has started this process together with others, if anybody has.
+    """The launch of this process together with others; None for a single process.
 
     >>> launch({"PMI_RANK": "1", "PMI_SIZE": "4"}).size
     4
@@ -68,9 +68,10 @@ def launch(environment: Mapping[str, str] | None = None) -> Launch | None:
 
 
 class FailedElsewhere(SystemExit):
-    """Another process says what is wrong, and ends with the exit code of that; this one leaves in silence.
+    """Another process reports the error, and ends with its exit code; this one ends silently.
 
-    With exit code 0, for whoever started them may kill the one that speaks when another has failed before.
+    It ends with exit code 0, because a launcher may kill the reporting process when another one has failed
+    before.
     """
 
     def __init__(self) -> None:
@@ -79,16 +80,16 @@ class FailedElsewhere(SystemExit):
 
 @dataclass
 class Processes:
-    """The processes of a run, seen from one of them. Every method has to be called by all of them."""
+    """The processes of a run, seen from one of them. All of them must call every method."""
 
     rank: int = 0
     size: int = 1
-    #: Whether all processes know that they fail, and end in the usual way.
+    #: Whether all processes know about the failure, and end in the usual way.
     _agreed: bool = False
 
     @property
     def first(self) -> bool:
-        """Whether this is the one that speaks and writes."""
+        """Whether this is the process that prints and writes."""
         return self.rank == 0
 
     def least(self, *values: int) -> list[int]:
@@ -96,18 +97,18 @@ class Processes:
         return list(values) if self.size == 1 else _core.mpi_all_min(list(values))
 
     def tell(self, value: int) -> int:
-        """The `value` (0 to 2^64 - 1) of the first process, in all of them."""
+        """The `value` (0 to 2^64 - 1) of the first process, in all processes."""
         return self.least(value if self.first else 2**64 - 1)[0]
 
     def any(self, flag: bool) -> bool:
-        """Whether `flag` holds in one of them at least."""
+        """Whether `flag` holds in at least one process."""
         return self.least(int(not flag)) == [0]
 
     def settle(self, step: Callable[[], T]) -> T:
-        """What `step` returns, if it works in all processes.
+        """The result of `step`, if it succeeds in all processes.
 
-        Otherwise the first process in which it does not raises its error, and all others `FailedElsewhere`;
-        an `InputError` of any process goes before other errors, which may only be what follows from it.
+        Otherwise the first failing process raises its error, and all others raise `FailedElsewhere`. An
+        `InputError` of any process takes precedence over other errors, which may be its consequence.
         """
         error = None
         try:
@@ -124,16 +125,16 @@ class Processes:
         raise FailedElsewhere
 
 
-#: One process.
+#: A single process.
 ALONE = Processes()
 
 
 @contextlib.contextmanager
 def processes() -> Iterator[Processes]:
-    """The processes of this run for as long as the block lasts; one if nobody has started several.
+    """The processes of this run for the duration of the block; one unless several were started.
 
-    If several were started and this build cannot bring them together, the first raises `InputError`, and the
-    others `FailedElsewhere`.
+    If several were started and this build cannot connect them, the first raises `InputError`, and the others
+    raise `FailedElsewhere`.
     """
     group = _gathered()
     try:
@@ -155,13 +156,13 @@ def exit_code(error: BaseException) -> int:
         return INPUT_WRONG
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
-    # Those of typer and of the interpreter say themselves.
+    # Exceptions of typer and of the interpreter carry their exit code.
     code = getattr(error, "exit_code", getattr(error, "code", None))
     return code if isinstance(code, int) and 0 < code < 256 else HOST_FAILED
 
 
 def _gathered() -> Processes:
-    """Starts MPI if several processes were started, and counts who is there."""
+    """Starts MPI if several processes were started, and counts them."""
     started = launch()
     if started is None or started.size == 1:
         return Processes()
@@ -176,7 +177,7 @@ def _gathered() -> Processes:
 
 
 def _refusal(started: Launch, problem: str) -> BaseException:
-    """The error for processes that cannot come together; only the first of them speaks."""
+    """The error for processes that cannot connect; only the first one reports it."""
     if started.rank > 0:
         return FailedElsewhere()
     return InputError(
@@ -188,7 +189,7 @@ def _refusal(started: Launch, problem: str) -> BaseException:
 
 
 def _say_last_words(group: Processes, error: BaseException) -> None:
-    """Says why all processes are ended. In full if it is nobody's mistake but ours."""
+    """Prints why all processes end, with a traceback for an internal error."""
     if not isinstance(error, InputError | OSError | MemoryError | KeyboardInterrupt | SystemExit):
         traceback.print_exception(error)
     cause = f"{type(error).__name__} {error}".strip()
@@ -200,7 +201,7 @@ def _say_last_words(group: Processes, error: BaseException) -> None:
 
 
 def _finish() -> None:
-    """Ends MPI with the interpreter; all others at once if an error has ended it here."""
+    """Ends MPI with the interpreter; after an error here, ends all other processes at once."""
     if getattr(sys, "last_value", None) is not None:
         _core.mpi_abort(HOST_FAILED)
     _core.mpi_finish()

@@ -24,7 +24,7 @@ LOG_EVERY_S = 10.0
 
 
 def line(now: Progress, before: Progress | None) -> str:
-    """One line that says it all, baselines included; rates are those since `before`.
+    """One line with the progress of the run and its baselines; rates refer to the time since `before`.
 
     >>> line(Progress(2.0, 1.5e-3, 24_000_000, 0, 9_000_000, 0, fraction=0.5), None)
     '50% | simulated 1.5 ms | 12 M events/s | 4.5 M packet-hops/s | 2 s left'
@@ -44,7 +44,7 @@ def line(now: Progress, before: Progress | None) -> str:
 
 
 def baselines_line(now: Progress) -> str:
-    """One line about the jobs that run alone.
+    """One line about the baselines.
 
     >>> baselines_line(Progress(2.0, 0.0, 0, 0, 0, 0, None, baselines={"milc": 1.0, "noise": 0.25}))
     'alone: milc 100%, noise 25%'
@@ -56,7 +56,7 @@ def baselines_line(now: Progress) -> str:
 
 
 class LiveLine:
-    """Where a line of progress is shown for as long as the context lasts: only on a terminal it is live."""
+    """A line of progress that exists as long as the context; it is live on a terminal only."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._console = Console(file=stream or sys.stderr, highlight=False, markup=False, emoji=False)
@@ -75,18 +75,18 @@ class LiveLine:
             self._live.__exit__(kind, error, trace)
 
     def _log(self, text: str) -> None:
-        """Prints a line of a log; one on a disk that is full is no reason to end a run."""
+        """Prints a line of a log; a full disk under the log does not end a run."""
         with contextlib.suppress(OSError):
             self._console.print(text, soft_wrap=True)
 
 
 class ProgressLine(LiveLine):
-    """Shows how far a run has come, behind the words of which one it is where there are several."""
+    """Shows the progress of a run, after the name of the run if there are several."""
 
     def __init__(self, stream: TextIO | None = None, title: str = "") -> None:
         super().__init__(stream)
         self._title = f"{title} | " if title else ""
-        #: Rates are taken over about the last second, so that they are neither jumpy nor stale.
+        #: Rates are averages over about the last second, so that they neither jump nor lag.
         self._shown: list[Progress] = []
         self._logged_s = 0.0
 
@@ -115,7 +115,7 @@ class ProgressLine(LiveLine):
 def run_progress(
     wanted: Callable[[Progress], None] | bool | None,
 ) -> contextlib.AbstractContextManager[Callable[[Progress], None] | None]:
-    """What is called with the progress of a run: `wanted`, a line, or nothing."""
+    """The function to call with the progress of a run: `wanted`, a line, or nothing."""
 
     def words(now: Progress) -> tuple[str, float | None]:
         alone = f" | {baselines_line(now)}" if now.baselines else ""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from odonata.running.checkpoint import Checkpoints
 
-#: Wall time of one slice, in seconds: short enough to answer Ctrl-C at once, long enough to cost nothing.
+#: Wall time of one slice, in seconds: short enough for a quick answer to Ctrl-C, long enough to cost nothing.
 SLICE_S = 0.1
 
 
@@ -40,14 +40,14 @@ class Progress:
     packets: int
     packet_hops: int
     messages: int
-    #: Estimated share that is done, 0 to 1; None while the end is unknown.
+    #: Estimated completed share, 0 to 1; None while the end is unknown.
     fraction: float | None
     #: The same for each baseline, by job; 0 while it waits to start. Empty without baselines.
     baselines: Mapping[str, float | None] = field(default_factory=dict)
 
     @property
     def whole(self) -> float | None:
-        """Estimated share of the run and its baselines that is done, or None.
+        """Estimated completed share of the run and its baselines, or None.
 
         All baselines together cost about as much as the run.
 
@@ -77,7 +77,7 @@ Report = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Task:
-    """A run to do: the arguments of the core, which the process of a baseline receives too."""
+    """A run to execute: the arguments of the core, which the process of a baseline receives too."""
 
     #: The scenario, in TOML.
     text: str

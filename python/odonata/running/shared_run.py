@@ -1,6 +1,6 @@
-"""A run that several processes share, as `mpirun` or `srun` starts them: the first one speaks and writes.
+"""A run that several processes share, started by `mpirun` or `srun`: the first one prints and writes.
 
-Snapshots are the exception: each process writes what it has of the run, see `checkpoint.py`.
+Snapshots are the exception: each process writes its part of the run (`checkpoint.py`).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ def run(
     report: runner.Report | None,
     stop: runner.StopRequest,
 ) -> Path | None:
-    """Runs `simulation` with all processes of `group`; the result folder, in the first of them.
+    """Runs `simulation` with all processes of `group`; returns the result folder in the first process.
 
-    Raises `InputError` in the first process that has one to raise; nothing was created then.
+    Raises `InputError` in the first process before anything is created.
     """
     group.settle(lambda: _refuse_baselines(json.loads(simulation.scenario_json())))
     with contextlib.ExitStack() as open_folder:
@@ -45,7 +45,7 @@ def run(
 
 
 def _refuse_baselines(scenario: dict[str, dict[str, object]]) -> None:
-    """Those are runs of their own, each of one process."""
+    """Refuses baselines, which are separate runs of one process each."""
     if scenario["run"]["baselines"]:
         raise InputError(
             "a run that several processes share has no baselines",
@@ -56,7 +56,7 @@ def _refuse_baselines(scenario: dict[str, dict[str, object]]) -> None:
 
 
 def _refuse_separate_disks(folder: ResultFolder) -> None:
-    """A run cannot be saved where not all processes see what the first of them has made."""
+    """Refuses snapshots unless all processes see the files of the first one."""
     if folder.checkpoints is not None and not place_of(folder.target).is_dir():
         raise InputError(
             "the processes do not all see the folder in which the run is to be saved",

@@ -1,14 +1,13 @@
-"""How fast runs were on this computer, so that `odonata check` need not assume it.
+"""Speed of earlier runs on this computer, for the estimate of `odonata check`.
 
-A small file in the user's cache folder holds how fast the last runs worked, by computer, by kind of router
-or by the analytic model, and by whether one thread or several ran them. It is told to whoever asks what a
-run will cost, and goes into no result and no digest; without it, or where it cannot be written, a rate
-measured elsewhere is assumed.
+A small file in the user's cache folder holds the speed of the last runs, by computer, by kind of router or
+the analytic model, and by one or several threads. It affects estimates only, never results or digests.
+Without it, or where it cannot be written, the estimate assumes a rate measured elsewhere.
 
-What is kept is not events per second, which differ more between scenarios than between computers, but units
-of work: a router that a packet visits is one, a message at its two ends is some more, and both take longer
-where the state of the machine is not in the caches. Of flows nothing is kept: how much work one is depends on
-how many share its links.
+The file holds units of work per second: events per second differ more between scenarios than between
+computers. A router that a packet visits is one unit, a message counts several, and both take longer if the
+machine's state does not fit into the caches. Runs of flows are not recorded: the work of a flow depends on
+how many flows share its links.
 """
 
 from __future__ import annotations
@@ -28,35 +27,36 @@ from odonata.base.output_file import whole_file
 from odonata.base.partial import clear
 from odonata.scenario import run_fidelity
 
-#: Runs of each kind that count: the last ones.
+#: Number of the last runs of each kind that count.
 KEPT = 5
-#: Computers that are remembered: a home folder may be that of a cluster.
+#: Number of computers in the file: a cluster may share a home folder.
 MOST_MACHINES = 64
-#: Shorter runs say more about how a machine is built than about how fast it runs.
+#: Shorter runs measure mainly the construction of the machine.
 LEAST_CPU_S, LEAST_EVENTS = 1.0, 1_000_000
 
-#: Units of work of a message, in routers visited by a packet, and of looking at another one to match it.
+#: Units of work of a message, relative to a router visited by a packet, and of one comparison in its
+#: matching.
 MESSAGE_WORK, SEARCH_WORK = 3.3, 0.55
-#: Units of work of a flow: 4 us at the assumed rate (measured: 1.5 to 94 us, the more of them share links).
+#: Units of work of a flow: 4 us at the assumed rate (measured: 1.5 to 94 us, more if more flows share links).
 FLOW_WORK = 20.0
-#: CPU seconds to make a byte of the machine's state.
+#: CPU seconds to build one byte of the machine's state.
 BUILDING_S = 6e-9
-#: Work takes up to so many times as long where the state is much larger than this, bytes.
+#: Work takes up to this factor longer if the state is much larger than this number of bytes.
 CROWDED, CROWDED_BYTES = 8.0, 60 << 20
-#: Units of work per CPU-second that are assumed where no run has told, and of pipelined routers events.
+#: Assumed units of work per CPU-second without earlier runs; events for pipelined routers.
 ASSUMED = {"pipelined": 4e6}
 ASSUMED_OTHERS = 5e6
 
 
 def place() -> Path:
-    """The file."""
+    """The path of the file."""
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("odonata", appauthor=False)) / "speed.json"
 
 
 def remember(run: Mapping[str, Any]) -> None:
-    """Takes note of how fast the run with this run.json was, if it was long enough; never fails."""
+    """Records the speed of the run with this run.json, if it was long enough; never fails."""
     long_enough = run["cpu_s"] >= LEAST_CPU_S and run["events"] >= LEAST_EVENTS
     if not long_enough or run["outcome"] not in GOOD_OUTCOMES:
         return
@@ -74,7 +74,7 @@ def remember(run: Mapping[str, Any]) -> None:
 
 
 def work(router: str, counts: Mapping[str, Any], fidelity: str = run_fidelity.PACKET) -> float:
-    """Units of work of a run with so many events, packet_hops, messages, searches and flows.
+    """Units of work of a run with these numbers of events, packet_hops, messages, searches and flows.
 
     >>> counts = {"events": 900, "packet_hops": 400, "messages": 100, "searches": 50.0}
     >>> work("input-queued", counts), work("pipelined", counts)
@@ -89,7 +89,7 @@ def work(router: str, counts: Mapping[str, Any], fidelity: str = run_fidelity.PA
 
 
 def crowding(state_bytes: float) -> float:
-    """How much longer a unit of work takes with so much state.
+    """Factor by which a unit of work takes longer with this much state.
 
     >>> crowding(0.0), crowding(60 << 20), round(crowding(4e12), 3)
     (1.0, 5.0, 9.0)
@@ -98,9 +98,9 @@ def crowding(state_bytes: float) -> float:
 
 
 def rate(router: str, threads: int = 1, fidelity: str = run_fidelity.PACKET) -> tuple[float, int] | None:
-    """Units of work per CPU-second of such runs here, and how many runs it is the median of.
+    """Units of work per CPU-second of such runs on this computer, and the number of runs in the median.
 
-    Those of one thread or of several, as asked; if there were none, the others; None if there were neither.
+    Runs with one or several threads count as asked; without them, the others; None without any.
     """
     machine = _read().get(_machine())
     for number in (threads, 3 - min(threads, 2)):
@@ -110,9 +110,9 @@ def rate(router: str, threads: int = 1, fidelity: str = run_fidelity.PACKET) -> 
 
 
 def tell(report: dict[str, Any]) -> dict[str, Any]:
-    """The report of `check` with the CPU time that a run takes here, as far as earlier runs tell.
+    """The report of `check` with the CPU time on this computer, from earlier runs.
 
-    `runs` of its cost says how many they were; 0: the rate is assumed.
+    `runs` of its cost is their number; 0: the rate is assumed.
     """
     cost = report["cost"]
     if cost is None:
@@ -130,12 +130,12 @@ def tell(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def _kind(router: str, threads: int, fidelity: str = run_fidelity.PACKET) -> str:
-    """What runs are alike.
+    """The key under which similar runs are recorded.
 
     >>> _kind("pipelined", 1), _kind("pipelined", 8), _kind("pipelined", 1, "analytic")
     ('work pipelined', 'work pipelined, threads', 'work analytic')
     """
-    # Numbers of before these units had the name of the router alone.
+    # Older files have the name of the router alone.
     kind = router if fidelity == run_fidelity.PACKET else fidelity
     return f"work {kind}" if threads <= 1 else f"work {kind}, threads"
 
@@ -146,7 +146,7 @@ def _machine() -> str:
 
 
 def _read() -> dict[str, Any]:
-    """What is remembered; nothing if it cannot be read, or is no file of ours."""
+    """The content of the file; empty if it cannot be read or has another format."""
     try:
         content = json.loads(foreign.read_bytes(place()))
     except (OSError, ValueError, RecursionError):
@@ -155,7 +155,7 @@ def _read() -> dict[str, Any]:
 
 
 def _rates(machine: Any, kind: str) -> list[float]:
-    """The rates in what is remembered of a computer.
+    """The recorded rates of a computer.
 
     >>> _rates({"pipelined": [2e6, "fast", -1.0, True]}, "pipelined"), _rates(None, "pipelined")
     ([2000000.0], [])
@@ -168,7 +168,7 @@ def _rates(machine: Any, kind: str) -> list[float]:
 
 
 def _with(content: dict[str, Any], kind: str, rate: float) -> dict[str, Any]:
-    """`content` with one more run on this computer, which is its newest."""
+    """`content` with one more run on this computer, as its newest."""
     machine = content.pop(_machine(), None)
     machine = machine if isinstance(machine, dict) else {}
     machine[kind] = [*_rates(machine, kind), rate][-KEPT:]
@@ -176,7 +176,7 @@ def _with(content: dict[str, Any], kind: str, rate: float) -> dict[str, Any]:
 
 
 def _write(content: dict[str, Any]) -> None:
-    """Replaces the file; of two that do so at the same time one is forgotten."""
+    """Replaces the file; of two simultaneous replacements one is lost."""
     file = place()
     file.parent.mkdir(parents=True, exist_ok=True)
     clear(file.parent)

@@ -99,7 +99,7 @@ class StopRequest:
         self.requested = True
 
     def _watch(self, heard: socket.socket) -> None:
-        """Waits for a signal, and then for the end of what it is to stop."""
+        """Waits for a signal, and then for the end of the run that it stops."""
         asked = (signal.SIGINT, signal.SIGTERM)
         while numbers := heard.recv(64):
             number = next((number for number in numbers if number in asked), None)
@@ -117,6 +117,6 @@ class StopRequest:
                 with contextlib.suppress(BlockingIOError):
                     more += sum(number in asked for number in heard.recv(64))
                 if more >= MOST_SIGNALS - 1:
-                    # Code of a user that catches all that is raised in it: nothing else ends that.
+                    # User code that catches every exception cannot be ended otherwise.
                     os._exit(INTERRUPTED)
             return

@@ -1,4 +1,4 @@
-"""Tiers of fidelity: a scenario in packets, mixed, as flows and by the analytic model, side by side."""
+"""Tiers of fidelity: one scenario in packets, mixed, as flows and by the analytic model, side by side."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from odonata.answers.fidelity import FidelityAnswer, Tier, TierJob
     from odonata.results.results import Results
 
-#: The tiers, the one that the others are held against first.
+#: The tiers; the first is the reference for the others.
 TIERS = ("packet", "mixed", "flow", "analytic")
 
-#: What the scenario says of jobs, in the form of an override.
+#: Keys of jobs in the form of an override.
 _OF_A_JOB = re.compile(r"\s*jobs\..*\.fidelity\s*=")
 
-#: What is found from the waits of packets, and cannot be where none waits: it is left out there, since it
-#: changes no time that is compared.
+#: Settings of results that need waiting packets. Tiers without packets leave them out, which changes no
+#: compared time.
 _OF_PACKETS = {"run.lost_time": "false", "run.lost_time_path": "0"}
 
-#: Makes the context in which the progress of a tier is shown, from its words: nothing unless it is asked for.
+#: Makes the context that shows the progress of a tier, from its title; by default it shows nothing.
 Progress = Callable[[str], contextlib.AbstractContextManager[runner.Report | None]]
 
-#: Metrics of a job that are compared: key, column of the table `jobs`, column that is 0 where there are none.
+#: Compared metrics of a job: key, column of the table `jobs`, column that is 0 if the metric does not apply.
 METRICS = (
     ("elapsed_s", "elapsed_s", "ranks_finished"),
     ("mpi_s", "mpi_s", "messages"),
@@ -54,7 +54,7 @@ def compare(
     packet_until: str | None,
     progress: Progress = _in_silence,
 ) -> FidelityAnswer:
-    """See `fidelity`; `progress` is asked for whom each tier reports to."""
+    """See `fidelity`; `progress` makes the progress display of each tier."""
     if tiers is None:
         tiers = [tier for tier in TIERS if tier != "mixed" or _is_mixed(task)]
     check(tiers)
@@ -66,7 +66,7 @@ def compare(
         with progress(f"{tier}, tier {number} of {len(tiers)}") as report:
             answers.append(_run(task, tier, packet_until, report))
         if is_interrupted(answers[-1][0]):
-            # Whoever stops a tier wants no other one to begin; what is complete is kept.
+            # The first interrupted tier ends the comparison; complete tiers are kept.
             break
     if all(answer["refused"] for answer, _ in answers):
         _, error = answers[0]
@@ -87,7 +87,7 @@ def compare(
 
 
 def is_interrupted(tier: Tier) -> bool:
-    """Whether somebody has stopped it: it is the last one then."""
+    """Whether the user has stopped the tier, which is then the last one."""
     return tier["outcome"] == "interrupted"
 
 
@@ -101,7 +101,7 @@ def check(tiers: Sequence[str]) -> None:
 
 
 def _is_mixed(task: runner.Task) -> bool | None:
-    """Whether jobs are to go in different ways; None: the scenario is wrong as it is."""
+    """Whether jobs have different fidelities; None: the scenario is invalid."""
     try:
         resolved = task.scenario()
     except InputError:
@@ -111,12 +111,12 @@ def _is_mixed(task: runner.Task) -> bool | None:
 
 
 def _settings(task: runner.Task, tier: str) -> runner.Task:
-    """The task of a tier: what the scenario says of another one does not concern it."""
+    """The task of a tier: keys of the scenario for other tiers are removed."""
     text, overrides = task.text, list(task.overrides)
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
-        content = {}  # The core says where it is wrong.
+        content = {}  # The core reports the error.
     found = []
     network, jobs = content.get("network"), content.get("jobs")
     if isinstance(network, dict):
@@ -145,7 +145,7 @@ def _without_lost_time(task: runner.Task) -> runner.Task:
 def _run(
     task: runner.Task, tier: str, packet_until: str | None, report: runner.Report | None
 ) -> tuple[Tier, InputError | None]:
-    """The task under one tier; what is wrong if it cannot run."""
+    """Runs the task under one tier; the error if it cannot run."""
     settings = _settings(task, tier)
     if tier == "packet" and packet_until is not None:
         limit = f"run.time_limit={toml_text.value_text(packet_until)}"
@@ -202,7 +202,7 @@ def _jobs(results: Results) -> list[TierJob]:
 
 
 def _off(job: TierJob, true: TierJob) -> dict[str, float]:
-    """How far the metrics of a job are off, where both have them."""
+    """The errors of a job's metrics, where both tiers have them."""
     off = {}
     for name in (*(name for name, _, _ in METRICS), "slowdown"):
         ours, theirs = cast("dict[str, Any]", job)[name], cast("dict[str, Any]", true)[name]
@@ -212,7 +212,7 @@ def _off(job: TierJob, true: TierJob) -> dict[str, float]:
 
 
 def show(found: Any, stream: TextIO | None = None) -> None:
-    """Prints the answer: a table of jobs by tier, then what was refused."""
+    """Prints the answer: a table of jobs by tier, then the refused tiers."""
     out = console(stream)
     page = table("job", "tier", "time", "off", "MPI", "I/O", "p99 latency", "off", "slowdown", "CPU", left=2)
     tiers = [tier for tier in found["tiers"] if not tier["refused"]]
@@ -241,7 +241,7 @@ def show(found: Any, stream: TextIO | None = None) -> None:
         if tier["outcome"] != "completed":
             say(out, f"{tier['tier']}: ended as {tier['outcome']}")
         if tier["left_out"]:
-            # Its cost is in the CPU time of the tiers that have it.
+            # Its cost is part of the CPU time of the tiers that have it.
             say(out, f"{tier['tier']}: without {', '.join(tier['left_out'])}, which it does not model")
 
 

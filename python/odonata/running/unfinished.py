@@ -1,18 +1,18 @@
-"""Runs that outlive their process: where their snapshots and results lie until they are complete.
+"""Runs that outlive their process: their snapshots and results until they are complete.
 
-A run with `run.checkpoint_interval` has the hidden sibling `.NAME.unfinished` of its result folder NAME for
-its own, for as long as it takes, however many processes that may need one after the other:
+A run with `run.checkpoint_interval` owns the hidden sibling `.NAME.unfinished` of its result folder NAME
+until it is complete, through any number of consecutive processes:
 
 - `checkpoint/`: the snapshots of the run and of its baselines (`checkpoint.py`);
 - `results/`: the result folder in the making, which `publish` renames;
-- `about.json`: the scenario, to say what has changed;
+- `about.json`: the scenario, to report changes;
 - `lock`: held by the process that works on it.
 
 If several processes share the run, all save their parts there, and the first one does all else.
 
-Nothing there is taken for a result. `odonata run` with the same name refuses to begin anew over it unless
-told so. To go on is an option of `run`, not a command of its own: a batch script says `odonata run SCENARIO
---resume` each time it is queued, the first included, and scenario and settings stand in one place.
+No command takes the folder for a result. `odonata run` with the same name refuses to replace it without an
+option. Resuming is an option of `run`, not a command: a batch script calls `odonata run SCENARIO --resume`
+each time it is queued, the first time included, and scenario and settings have one place.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ LOCK = "lock"
 
 ABOUT = "about.json"
 
-#: Settings that may change from process to process: how often the run is saved, and who carries it out.
+#: Settings that may change from process to process: the interval of snapshots, and the execution of the run.
 FREE = (
     "run.checkpoint_interval",
     "run.memory_limit",
@@ -56,12 +56,12 @@ FREE = (
     "run.optimism",
 )
 
-#: Changed settings that are told.
+#: Most changed settings in a message.
 MOST_CHANGES = 5
 
 
 def place_of(target: Path) -> Path:
-    """Where the run whose results go to `target` is while it is unfinished.
+    """The folder of the unfinished run whose results go to `target`.
 
     >>> place_of(Path("results/milc")).as_posix()
     'results/.milc.unfinished'
@@ -69,7 +69,7 @@ def place_of(target: Path) -> Path:
     ending = ".unfinished"
     name = cut(target.name, len(ending) + 1)
     if name != target.name:
-        # Not all of a long name is left; others may begin as it does.
+        # A long name is cut; another long name may have the same beginning.
         ending = f".{zlib.crc32(target.name.encode()):08x}{ending}"
         name = cut(name, len(ending) + 1)
     return target.with_name(f".{name}{ending}")
@@ -86,12 +86,11 @@ def prepare(
     group: Processes = ALONE,
     stop: runner.StopRequest | None = None,
 ) -> tuple[ResultFolder, _core.Simulation]:
-    """The folder in which the results of `task` are made, not yet open, and its simulation.
+    """The folder for the results of `task`, not yet open, and its simulation.
 
-    With `resume` the simulation goes on from the newest snapshot of an unfinished run, if there is one. All
-    processes of `group` share it; the folder is the first one's, and replaces nothing in which one of
-    `inputs` lies. `stop` is for who wants to end it. Raises `InputError`; nothing was created or touched
-    then.
+    With `resume` the simulation continues from the newest snapshot of an unfinished run, if there is one. All
+    processes of `group` share it. The folder belongs to the first process, and replaces nothing that holds
+    one of `inputs`. `stop` ends the preparation. Raises `InputError` before anything is created or changed.
     """
     kind = ResultFolder if group.first else RemoteFolder
     folder = group.settle(lambda: kind(out, replace=replace, inputs=inputs))
@@ -135,7 +134,7 @@ def _checkpoints(
 
 
 class RemoteFolder(ResultFolder):
-    """The folder that the first of several processes makes, in the others: nothing is done here."""
+    """The folder of the first of several processes, as seen by the others: every operation is empty."""
 
     def __enter__(self) -> Self:
         return self
@@ -145,7 +144,7 @@ class RemoteFolder(ResultFolder):
 
 
 class KeptFolder(ResultFolder):
-    """A folder in the making that stays when its process ends, if there is a snapshot to go on from."""
+    """A folder in the making that survives its process if there is a snapshot to resume from."""
 
     def __init__(
         self,
@@ -187,7 +186,7 @@ class KeptFolder(ResultFolder):
         if self.resumes is None:
             _empty(self._place, but=LOCK)
         elif results.is_dir():
-            # Baselines that are complete need not be run again.
+            # Complete baselines need not run again.
             _empty(results, but=BASELINES)
         results.mkdir(exist_ok=True)
         with whole_file(self._place / ABOUT) as file:
@@ -242,7 +241,7 @@ def _in_use(target: Path) -> InputError:
 
 
 def standing(saved: Saved) -> str:
-    """How far a run has come.
+    """The progress of a saved run, in words.
 
     >>> standing(Saved(Path("1"), simulated_s=0.012, fraction=0.4))
     'saved at 12 ms, 40% of it'
@@ -254,7 +253,7 @@ def standing(saved: Saved) -> str:
 def _resumed(
     task: runner.Task, place: Path, saved: Saved, group: Processes, stop: runner.StopRequest | None
 ) -> _core.Simulation:
-    """The simulation that goes on from `saved`, or an `InputError` that says what does not fit."""
+    """The simulation that continues from `saved`; raises an `InputError` about settings that do not fit."""
     try:
         return task.build(saved.folder, shared=group.size > 1, stop=stop)
     except InputError as error:
@@ -274,7 +273,7 @@ def _resumed(
 
 
 def _changes(task: runner.Task, place: Path) -> str:
-    """Which settings are not those of the unfinished run; empty if none, or if it cannot be told."""
+    """The settings that differ from the unfinished run; empty if none do, or if it cannot be determined."""
     try:
         before = run_record.read(place / ABOUT, run_record.About)["scenario"]
         changes = settings(before, task.scenario())
@@ -292,7 +291,7 @@ def _changes(task: runner.Task, place: Path) -> str:
 
 
 def _empty(folder: Path, *, but: str) -> None:
-    """Removes what is in `folder`, except for `but`."""
+    """Removes the content of `folder`, except for `but`."""
     for path in folder.iterdir():
         if path.name == but:
             continue

@@ -1,8 +1,8 @@
-"""Scenarios: as classes, a class for every table (`odonata.scenario.Machine`), as files, and as presets.
+"""Scenarios: as classes, one for every table (`odonata.scenario.Machine`), as files, and as presets.
 
-`objects` has the classes, which `model_source` writes from the core's JSON Schema; they are imported when one
-is asked for. `reading` reads files, `starter` writes them, `preset_list` has the presets. `reference` is the
-page of all keys.
+`objects` has the classes, which `model_source` generates from the core's JSON Schema; they are imported on
+demand. `reading` reads files, `starter` writes them, `preset_list` has the presets. `reference` is the page
+of all keys.
 
 >>> from odonata.scenario import Stencil
 >>> Stencil(message="64 KiB").message
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    # Modules have small letters: to import one of them must not import the classes.
+    # Names of modules start with a small letter: importing one must not import the classes.
     if name[:1].isupper() or name == "__all__":
         objects = importlib.import_module(f"{__name__}.objects")
         globals().update({one: getattr(objects, one) for one in ("__all__", *objects.__all__)})

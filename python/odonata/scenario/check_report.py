@@ -1,4 +1,4 @@
-"""What `odonata check` found, for people."""
+"""The findings of `odonata check`, for people."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from odonata.base.wording import cables, digits, duration, factor, rate, share, 
 from odonata.scenario import run_fidelity
 
 _CLASSES = ("terminal", "local", "global", "column")
-#: Jobs of which it is said what their traffic is taken from.
+#: Most jobs whose traffic estimate is explained.
 _MOST_COUNTED = 8
 _LIMITS = {"credit_delay": "credits", "latency": "packets"}
 
@@ -18,7 +18,7 @@ _LIMITS = {"credit_delay": "credits", "latency": "packets"}
 def show(report: dict[str, Any], stream: TextIO | None = None, *, verbose: bool = True) -> None:
     """Prints the report of the core to `stream` (default: standard output).
 
-    Not `verbose`: what runs where, what it costs, and what looks wrong.
+    Without `verbose`, only placement, cost and warnings.
     """
     out = console(stream)
     say(out, f"{report['name']}: the scenario is valid", "")
@@ -48,7 +48,7 @@ def show(report: dict[str, Any], stream: TextIO | None = None, *, verbose: bool 
 
 
 def _show_short(out: Any, report: dict[str, Any]) -> None:
-    """What runs where, what it costs, what looks wrong."""
+    """Prints placement, cost and warnings."""
     machine = report["machine"]
     explain(
         out,
@@ -85,7 +85,7 @@ def _show_jobs(out: Any, jobs: list[dict[str, Any]]) -> None:
 
 
 def _fidelity(cost: dict[str, Any] | None) -> list[str]:
-    """How messages go.
+    """The fidelity of messages, in words.
 
     >>> _fidelity({"fidelity": "flow"}), _fidelity(None)
     (['messages go as flows'], [])
@@ -94,7 +94,7 @@ def _fidelity(cost: dict[str, Any] | None) -> list[str]:
 
 
 def _counted(jobs: list[dict[str, Any]]) -> list[str]:
-    """What the traffic of jobs is taken from, of those of which not all was counted.
+    """The basis of each job's traffic estimate, for jobs whose operations were not all counted.
 
     >>> job = {"name": "halo", "ranks": 128, "counted_ranks": 16, "counted_share": 0.0087, "at_least": False}
     >>> _counted([job])
@@ -180,14 +180,14 @@ def _jobs(jobs: list[dict[str, Any]]) -> Any:
 
 
 def _traffic(job: dict[str, Any]) -> str:
-    """The estimate of what a job sends, reads and writes."""
+    """The estimated messages, reads and writes of a job."""
     if not job["estimated_bytes"]:
         return "open"
     return f"{'>' if job['at_least'] else '~'} {size(job['estimated_bytes'])}"
 
 
 def routing(routing: dict[str, Any]) -> list[str]:
-    """Virtual channels, and whether it can deadlock."""
+    """Virtual channels, and whether the routing can deadlock."""
     lines = [
         f"virtual channels: {_by_class(routing['virtual_channels'])} "
         f"(needed: {_by_class(routing['virtual_channels_needed'])})"
@@ -202,7 +202,7 @@ def routing(routing: dict[str, Any]) -> list[str]:
 
 
 def _traffic_class(one: dict[str, Any]) -> str:
-    """A traffic class.
+    """A traffic class, in words.
 
     >>> one = {"name": "bulk", "share": 0.25, "priority": -1, "virtual_channels": [1, 2, 0, 0]}
     >>> _traffic_class(one | {"mpi": ["halo"], "io": []})
@@ -217,7 +217,7 @@ def _traffic_class(one: dict[str, Any]) -> str:
 
 
 def _names(names: list[str]) -> str:
-    """The first of many names.
+    """The first of a list of names, and the number of the others.
 
     >>> _names(["a", "b"]), _names(["a", "b", "c", "d", "e", "f"])
     ('a, b', 'a, b, c, d, 2 more')
@@ -227,7 +227,7 @@ def _names(names: list[str]) -> str:
 
 
 def _congestion_control(control: dict[str, Any]) -> str:
-    """The reaction to sources that fill the network."""
+    """The congestion control, in words."""
     threshold, interval, recovery = (control[key] for key in ("threshold", "interval", "recovery"))
     if control["kind"] == "ecn":
         return (
@@ -296,7 +296,7 @@ def _cuts(cuts: list[dict[str, Any]]) -> Any:
     return page
 
 
-#: What bounds the rate of a tier.
+#: The bound on the rate of a tier, in words.
 _TIER_BOUNDS = {
     "device": "its devices",
     "interface": "its interfaces",
@@ -323,12 +323,12 @@ def _tiers(tiers: list[dict[str, Any]]) -> Any:
     return page
 
 
-#: Of what is shorter nobody needs to know how short it is.
+#: Shorter times are only bounded in messages.
 _SHORT_S = 0.1
 
 
 def _cost(cost: dict[str, Any]) -> list[str]:
-    """What it takes of the processor, and why.
+    """Packets and events of the run, and its CPU time.
 
     >>> cost = {"packets": 120e3, "packet_hops": 480e3, "events": 960e3, "events_per_cpu_s": 8e6}
     >>> cost |= {"fidelity": "packet"}
@@ -359,7 +359,7 @@ def _time(cost: dict[str, Any]) -> list[str]:
         0: f"at {speed} events per second (assumed: no run here yet)",
         1: f"at {speed} events per second, as in the last run {alike} here",
     }
-    # What flows cost depends on how many share links, which only the run finds out.
+    # The cost of flows depends on how many share links, which is unknown before the run.
     if cost["fidelity"] in (run_fidelity.FLOW, run_fidelity.MIXED):
         known[0] = "roughly: the cost of flows depends on the sharing of links"
     last = f"at {speed} events per second, as in the last {cost['runs']} runs {alike} here"
@@ -368,7 +368,7 @@ def _time(cost: dict[str, Any]) -> list[str]:
     else:
         lines = [f"time: about {duration(cost['cpu_s'])} on one core, {known.get(cost['runs'], last)}"]
     if baselines := cost["baselines"]:
-        # A packet is one of one job, so that all baselines together do what the run does.
+        # Every packet belongs to one job, so that all baselines together cost as much as the run.
         both = duration(2 * cost["cpu_s"])
         lines.append(f"with {baselines} baselines, each job alone: about {both} of CPU time")
     return lines
@@ -384,9 +384,9 @@ _BOUNDS = {
 
 
 def _memory(memory: dict[str, Any], baselines: int, cores: int | None = None) -> list[str]:
-    """The memory; each of the `baselines` needs at most the same again.
+    """The memory of the run; each of the `baselines` needs at most as much again.
 
-    As many run at a time as there are `cores` (default: those of this computer), the run itself one of them.
+    At most `cores` (default: those of this computer) runs execute at a time, including the run itself.
 
     >>> item = {"what": "9 ranks of milc", "key": "jobs.0.ranks", "bytes": 2**30}
     >>> memory = {"bytes": 1.2 * 2**30, "available": 2**33, "bound": "free", "items": [item]}

@@ -1,4 +1,4 @@
-"""What `odonata describe` found, for people."""
+"""The findings of `odonata describe`, for people."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from odonata.scenario.check_report import routing
 def show(
     description: dict[str, Any], proof: dict[str, Any] | None = None, stream: TextIO | None = None
 ) -> None:
-    """Prints a description, and what is proved of the routing, to `stream` (default: standard output)."""
+    """Prints a description, and the proof of the routing, to `stream` (default: standard output)."""
     out = console(stream)
     say(out, f"{description['name']}: a machine of kind {description['kind']}", "")
     explain(out, "Machine", *_machine(description), "", "Links")

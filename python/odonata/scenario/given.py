@@ -16,7 +16,7 @@ from odonata.scenario import reading
 if TYPE_CHECKING:
     from odonata.scenario.objects import Scenario
 
-    #: What is run: a file, an object, or a dictionary with the same content.
+    #: Accepted forms of a scenario: a file, an object, or a dictionary with the same content.
     ScenarioLike: TypeAlias = str | os.PathLike[str] | Mapping[str, Any] | Scenario
 
 

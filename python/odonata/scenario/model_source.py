@@ -1,9 +1,9 @@
-"""Classes of a scenario (`objects.py`) as Python source, written from the core's JSON Schema.
+"""Classes of a scenario (`objects.py`) as Python source, generated from the core's JSON Schema.
 
-`make docs` writes it; a test compares it. A table of the schema is a class with a field per key, a quantity a
-text of a pattern, a choice of names a `Literal`; a choice of tables with one key each (`workload`) is one
-class of which exactly one field is set. Where a key is no name in Python, the field is: `dragonfly_2d`,
-`global_`.
+`make docs` writes it; a test compares it. A table of the schema becomes a class with a field per key, a
+quantity a text with a pattern, a choice of names a `Literal`. A choice of tables with one key each
+(`workload`) becomes one class of which exactly one field is set. A key that is no name in Python gets another
+field name: `dragonfly_2d`, `global_`.
 """
 
 from __future__ import annotations
@@ -52,21 +52,21 @@ from pydantic import Field, StringConstraints
 from odonata.scenario.table import Choice, ScenarioTable, Table
 '''
 
-#: Types whose name is another thing in Python.
+#: Types whose name has another meaning in Python.
 _RENAMED = {"Exception": "RouterException"}
 
-#: What a key takes in Python beside what a file can hold.
+#: Types that a key accepts in Python in addition to those of a file.
 _ALSO = {("Job", "python"): "Callable[..., Any]"}
 
-#: Keys that come first in their table, as people write them; the others go by the alphabet.
+#: Keys that come first in their table, by custom; the others follow in alphabetical order.
 _FIRST = ("name", "preset", "seed", "ranks")
 
-#: Of the whole scenario.
+#: The example of the whole scenario.
 _EXAMPLE = """\
 >>> Scenario(preset="theta", seed=7).to_dict()
 {'preset': 'theta', 'seed': 7}"""
 
-#: Longest line of a documentation.
+#: Longest line of documentation.
 _WIDTH = 106
 
 
@@ -80,11 +80,11 @@ class _Module:
         self.root = schema
         self.definitions: dict[str, dict[str, Any]] = schema.get("$defs", {})
         self.written: dict[str, str] = {}
-        #: What is being written: a type that needs itself is named, not written again.
+        #: Types that are being written: a recursive type is named, not written again.
         self.open: set[str] = set()
 
     def text(self) -> str:
-        """All of it, what is needed before what needs it."""
+        """The whole source, dependencies first."""
         about = {**self.root, "description": f"{self.root['description']}\n\n{_EXAMPLE}"}
         root = self.table("Scenario", about, "ScenarioTable")
         parts = [_HEAD, *self.written.values(), root]
@@ -93,7 +93,7 @@ class _Module:
         return "\n".join([*parts[:1], f"__all__ = [\n{listed}]\n\n", *parts[1:]])
 
     def name(self, reference: str) -> str:
-        """The Python name of a type, which is written if it is not yet."""
+        """The Python name of a type, which is written on first use."""
         key = reference.rpartition("/")[2]
         name = _RENAMED.get(key, key)
         if name not in self.written and name not in self.open:
@@ -102,7 +102,7 @@ class _Module:
         return name
 
     def definition(self, name: str, schema: dict[str, Any]) -> str:
-        """A type of the schema."""
+        """Writes a type of the schema."""
         if "pattern" in schema:
             kind = f'Annotated[str, StringConstraints(pattern=r"{schema["pattern"]}")]'
             return f"{name} = {kind}\n{_documented(schema, '')}\n"
@@ -121,7 +121,7 @@ class _Module:
         return f"{name} = {text}\n{_documented({'description': told}, '')}\n"
 
     def table(self, name: str, schema: dict[str, Any], base: str) -> str:
-        """A class."""
+        """Writes a class."""
         lines = [f"\nclass {name}({base}):", _documented(schema, "    ") or f'    """The table {name}."""']
         properties = schema["properties"]
         required = schema.get("required", [])
@@ -136,7 +136,7 @@ class _Module:
     def field(
         self, table: str, key: str, name: str, schema: dict[str, Any], required: bool, taken: set[str]
     ) -> Iterator[str]:
-        """A key, with what it means below it."""
+        """A key, with its meaning below it."""
         kind = self.type(schema, f"{table}{_camel(key)}")
         if (table, key) in _ALSO:
             kind = f"{_ALSO[table, key]} | {kind}"
@@ -148,17 +148,17 @@ class _Module:
             if of_table:
                 options.append(f"default_factory={self.name(schema['$ref'])}")
             elif "default" in schema or "$ref" not in schema:
-                # A default of a whole table is the core's to fill in.
+                # The core fills in the default of a whole table.
                 options.append(f"default={_value(default)}")
                 if default is None and "None" not in kind.split(" | "):
                     kind += " | None"
             else:
-                # What it is without the key is the core's to say.
+                # The core decides the value of an absent key.
                 options.append("default=None")
                 kind += " | None"
         if name != key:
             options += [f'validation_alias="{key}"', f'serialization_alias="{key}"']
-        # In a class a field hides what is built in.
+        # In a class, a field hides the built-in type of the same name.
         for hidden in taken & {"list", "int", "float", "str", "bool"}:
             kind = re.sub(rf"\b{hidden}\b", f"builtins.{hidden}", kind)
         if len(options) == 1 and options[0].startswith("default="):
@@ -171,12 +171,12 @@ class _Module:
             yield told
 
     def fills_itself(self, reference: str) -> bool:
-        """Whether a type is one table, of which no key is required."""
+        """Whether a type is one table without required keys."""
         definition = self.definitions[reference.rpartition("/")[2]]
         return "properties" in definition and not definition.get("required")
 
     def type(self, schema: dict[str, Any], name: str) -> str:
-        """A type, as it is written in an annotation; `name` is for a table that has none."""
+        """A type as an annotation; `name` is for a table without a name."""
         if "$ref" in schema:
             return self.name(schema["$ref"])
         if "const" in schema:
@@ -222,7 +222,7 @@ class _Module:
 
 
 def _is_single(schema: dict[str, Any]) -> bool:
-    """Whether it is a table of exactly one key."""
+    """Whether the schema is a table of exactly one key."""
     return schema.get("type") == "object" and schema.get("required") == list(schema.get("properties", ()))
 
 
@@ -258,7 +258,7 @@ def _value(value: Any) -> str:
 
 
 def _described_variants(schema: dict[str, Any]) -> str:
-    """What a choice of names is, with what each means."""
+    """The meanings of the names in a choice."""
     told = [schema["description"]] if "description" in schema else []
     for variant in schema.get("oneOf", []):
         if "const" in variant and "description" in variant:
@@ -267,7 +267,7 @@ def _described_variants(schema: dict[str, Any]) -> str:
 
 
 def _documented(schema: dict[str, Any], indent: str) -> str:
-    """The documentation of a schema; nothing if it has none."""
+    """The documentation of a schema; empty if it has none."""
     text = schema.get("description", "").replace("\\", "\\\\").replace('"""', "'''")
     if not text:
         return ""
@@ -281,7 +281,7 @@ def _documented(schema: dict[str, Any], indent: str) -> str:
             else textwrap.wrap(" ".join(paragraph.split()), width)
         )
     if len(lines) == 1:
-        # A quotation mark at the end would end it.
+        # A quotation mark at the end would close the docstring.
         last = lines[0] + (" " if lines[0].endswith('"') else "")
         return f'{indent}"""{last}"""'
     body = "\n".join(f"{indent}{line}".rstrip() for line in lines[1:])

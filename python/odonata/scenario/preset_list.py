@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 
 
 def presets() -> list[PresetSummary]:
-    """All presets: what each is, and the size of its machine."""
+    """All presets, with description and size of the machine."""
     return [_summary(name, _core.preset_text(name) or "") for name in _core.preset_names()]
 
 
 def preset(name: str) -> Preset:
-    """One preset: what it is, its keys with their values and sources, and its text; or an `InputError`."""
+    """The preset `name`: description, keys with values and sources, and its text; raises `InputError` if
+    unknown.
+    """
     text = _core.preset_text(name)
     if text is None:
         raise unknown(name)
@@ -41,7 +43,7 @@ def preset(name: str) -> Preset:
 
 
 def unknown(name: str, key: str = option("name", "PRESET")) -> InputError:
-    """That there is no preset of this name."""
+    """The error for an unknown preset."""
     names = _core.preset_names()
     alike = difflib.get_close_matches(name.lower(), names, n=1)
     return InputError(
@@ -104,9 +106,9 @@ class _Line(NamedTuple):
     value: Any
     #: The key without its table.
     name: str
-    #: The comment right above it.
+    #: The comment directly above it.
     source: str
-    #: That above its table.
+    #: The comment above its table.
     of_table: str
 
 
@@ -128,7 +130,7 @@ def _lines(text: str) -> Iterator[_Line]:
         try:
             inner = tomllib.loads(line)
         except tomllib.TOMLDecodeError:
-            # The value goes on in the next line.
+            # The value continues on the next line.
             pending = line
             continue
         pending, comment = "", []
@@ -145,13 +147,13 @@ def _key(line: _Line) -> PresetKey:
 
 
 def _head(text: str) -> str:
-    """What a preset is: the comment at its head."""
+    """The description of a preset: the comment at its head."""
     lines = []
     for line in text.splitlines():
         if not line.startswith("#"):
             break
         lines.append(line.removeprefix("#").removeprefix(" "))
-    # Paragraphs are wrapped where they are shown; what is set out as a table stays as it is.
+    # Paragraphs are wrapped on output; tables stay unchanged.
     told = ""
     for before, line in zip(["", *lines], lines, strict=False):
         goes_on = line and before and not line.startswith(" ") and not before.startswith(" ")

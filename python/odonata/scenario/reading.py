@@ -1,4 +1,4 @@
-"""Reads scenario files and presets. An `InputError` names what a path is instead."""
+"""Readers of scenario files and presets. An `InputError` names the kind of any other path."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def read_scenario(path: Path) -> str:
 
 
 def _meant(path: Path) -> str | None:
-    """Returns a hint with the file or preset whose name is most like that of a missing file."""
+    """A hint with the file or preset whose name is most similar to that of a missing file."""
     try:
         beside = [str(path.parent / name) for name in os.listdir(path.parent) if name.endswith(".toml")]
     except (OSError, ValueError):

@@ -1,8 +1,8 @@
-"""Reference page of a scenario's keys, written from the core's JSON Schema, so that it cannot drift from it.
+"""Reference page of a scenario's keys, generated from the core's JSON Schema.
 
 `docs/scenario.md` is `scenario_page` of the schema. `make docs` writes it; a test compares it. A type of the
-schema becomes one section, titled by the keys under which it can stand; `N` in a key (`jobs.N`) is a position
-in a list. Keys that many tables have alike are a section of their own, to which the tables link.
+schema becomes one section, titled by the keys that can hold it; `N` in a key (`jobs.N`) is a position in a
+list. Keys that many tables share have a section of their own, to which the tables link.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ def scenario_page(schema: dict[str, Any]) -> str:
     return GENERATED + _INTRO + page.quantities() + page.section("", schema) + page.sections()
 
 
-#: Places of a type that are named one by one are fewer.
+#: From this number on, the places of a type are abbreviated.
 _MANY = 4
 
-#: A key is shared if so many tables have it with the same type, default and meaning, ...
+#: A key is shared if this many tables have it with the same type, default and meaning.
 _TABLES_THAT_SHARE = 4
-#: ... and it is worth a section if a table has so many of them.
+#: Shared keys get a section if a table has at least this many of them.
 _SHARED_KEYS = 3
 
 
 class _Page:
     def __init__(self, definitions: dict[str, Any]) -> None:
         self.definitions = definitions
-        #: The shared keys of each table that has some.
+        #: The shared keys of each table.
         self.shared = _shared_keys(definitions)
-        #: The keys under which each type stands, in the order in which the types are met.
+        #: The keys that hold each type, in the order of discovery.
         self.places: dict[str, list[str]] = {}
 
     def visit(self, path: str, schema: dict[str, Any]) -> None:
-        """Finds out, depth first, what stands where."""
+        """Finds the places of all types, depth first."""
         for name, place in self._references(path, schema):
             if self._is_quantity(name) or self._is_plain(name):
                 continue
@@ -77,7 +77,7 @@ class _Page:
         return "pattern" in self.definitions[name]
 
     def _is_plain(self, name: str) -> bool:
-        """Whether a type is a choice of values that need no words, such as "none" or a size."""
+        """Whether a type is a plain choice of values, such as "none" or a size, that needs no section."""
         definition = self.definitions[name]
         variants = definition.get("anyOf") or definition.get("oneOf") or []
         return (
@@ -87,7 +87,7 @@ class _Page:
         )
 
     def quantities(self) -> str:
-        """The quantities and how they are written."""
+        """The section about quantities and their notation."""
         rows = ["\n| quantity | written as | for example |\n|---|---|---|\n"]
         for name, definition in self.definitions.items():
             if self._is_quantity(name):
@@ -97,7 +97,7 @@ class _Page:
         return "".join(rows)
 
     def sections(self) -> str:
-        """All types, by the keys under which they stand."""
+        """All types, by the keys that hold them."""
         parts = []
         written: set[frozenset[str]] = set()
         for name in self.places:
@@ -109,7 +109,7 @@ class _Page:
         return "".join(parts)
 
     def _shared_section(self, shared: frozenset[str]) -> str:
-        """Keys that several tables have, once."""
+        """The section of keys that several tables share."""
         tables = [name for name in self.places if self.shared.get(name) == shared]
         links = ", ".join(self._link(name, f"`{self.places[name][0].rpartition('.')[2]}`") for name in tables)
         properties = self.definitions[tables[0]]["properties"]
@@ -121,7 +121,7 @@ class _Page:
     def _shared_title(self, shared: frozenset[str]) -> str:
         places = [self.places[name][0] for name in self.places if self.shared.get(name) == shared]
         title = "Shared keys of " + ", ".join(f"`{place}`" for place in _shortened(places))
-        # Of several groups at the same places each is called by its first table.
+        # Of several groups at the same places, each is named after its first table.
         groups = {other: None for name in self.places if (other := self.shared.get(name))}
         alike = [
             other
@@ -211,7 +211,7 @@ class _Page:
 
 
 def _shared_keys(definitions: Mapping[str, Any]) -> dict[str, frozenset[str]]:
-    """Of each table the keys that many tables have with the same type, default and meaning.
+    """The keys of each table that many tables have with the same type, default and meaning.
 
     >>> tables = {name: {"properties": {key: {"type": "number"} for key in "abcd"}} for name in "stuv"}
     >>> tables["s"]["properties"]["own"] = {"type": "string"}
@@ -240,12 +240,12 @@ def _shared_keys(definitions: Mapping[str, Any]) -> dict[str, frozenset[str]]:
 
 
 def _anchor(title: str) -> str:
-    """The anchor that GitHub gives a title."""
+    """The anchor that GitHub derives from a title."""
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def _shortened(places: list[str]) -> list[str]:
-    """Many places that differ in one word only as one pattern.
+    """Abbreviates many places that differ in one word to one pattern.
 
     >>> _shortened([f"jobs.N.workload.{name}.arrival" for name in ("incast", "shift", "tornado", "uniform")])
     ['jobs.N.workload.*.arrival']

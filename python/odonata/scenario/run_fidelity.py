@@ -1,7 +1,7 @@
-"""How the messages of a run went: as packets, as flows or by the analytic model; and what that leaves open.
+"""The fidelity of a run's messages (packets, flows or the analytic model), and the questions it leaves open.
 
-`run.json` says it: `network.fidelity`, and `fidelity` of jobs that differ. All pages about a result ask here,
-so that none shows zeros where nothing was modelled.
+`run.json` records it: `network.fidelity`, and `fidelity` of jobs that differ. All pages about a result use
+this module, so that none shows zeros for effects that were not modeled.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 PACKET, FLOW, ANALYTIC, MIXED = "packet", "flow", "analytic", "mixed"
 
-#: In words, after "messages go".
+#: The fidelities in words, after "messages go".
 WORDS = {
     PACKET: "as packets",
     FLOW: "as flows",
@@ -20,7 +20,7 @@ WORDS = {
     MIXED: "at mixed fidelity",
 }
 
-#: The same in a column.
+#: The fidelities in a column.
 LABELS = {PACKET: "packets", FLOW: "flows", ANALYTIC: "analytic model"}
 
 
@@ -30,12 +30,12 @@ class RunFidelity:
 
     #: Job -> packet, flow or analytic, in the order of the scenario.
     jobs: Mapping[str, str]
-    #: That of the network, which jobs without a fidelity of their own have.
+    #: The fidelity of the network, which is the default of jobs.
     network: str = PACKET
 
     @property
     def of_run(self) -> str:
-        """That of all jobs, or `mixed`.
+        """The fidelity of all jobs, or `mixed`.
 
         >>> RunFidelity({"a": "flow", "b": "flow"}).of_run, RunFidelity({"a": "flow", "b": "packet"}).of_run
         ('flow', 'mixed')
@@ -44,25 +44,25 @@ class RunFidelity:
         return found.pop() if len(found) == 1 else MIXED
 
     def of(self, job: str) -> str:
-        """That of a job."""
+        """The fidelity of a job."""
         return self.jobs.get(job, self.network)
 
     def has(self, *kinds: str) -> bool:
-        """Whether any job goes by one of `kinds`."""
+        """Whether any job has one of these fidelities."""
         return any(kind in kinds for kind in self.jobs.values() or [self.network])
 
     @property
     def has_packets(self) -> bool:
-        """Whether there are packets: buffers that fill, packets that have a latency."""
+        """Whether there are packets, and therefore buffers and packet latencies."""
         return self.has(PACKET)
 
     @property
     def uses_links(self) -> bool:
-        """Whether anything goes over links; the analytic model knows none."""
+        """Whether messages use links; the analytic model has none."""
         return self.has(PACKET, FLOW)
 
     def unknown(self) -> list[str]:
-        """What the tiers of this run cannot tell, a sentence for each.
+        """The effects that the fidelities of this run do not model, a sentence for each.
 
         >>> RunFidelity({"a": "packet"}).unknown()
         []
@@ -87,7 +87,7 @@ class RunFidelity:
         return lines
 
     def _named(self, kind: str) -> str:
-        """The jobs of one kind, in words; empty if there are none."""
+        """The jobs of one fidelity, in words; empty if there are none."""
         names = [job for job, of in self.jobs.items() if of == kind]
         if not names:
             return ""
@@ -95,7 +95,7 @@ class RunFidelity:
 
 
 def _listed(names: Iterable[str], most: int = 4) -> str:
-    """The first of many names.
+    """The first of a list of names, and the number of the others.
 
     >>> _listed("abcdef"), _listed("ab"), _listed("a")
     ('a, b, c, d and 2 more', 'a and b', 'a')
@@ -108,7 +108,7 @@ def _listed(names: Iterable[str], most: int = 4) -> str:
 
 
 def of_scenario(scenario: Mapping[str, Any]) -> RunFidelity:
-    """That of a resolved scenario, as run.json has it.
+    """The fidelity of a resolved scenario, as run.json has it.
 
     >>> of_scenario({"network": {"fidelity": "flow"}, "jobs": [{"name": "a"}]})
     RunFidelity(jobs={'a': 'flow'}, network='flow')

@@ -1,7 +1,7 @@
-"""Scenario files to start from: a machine, storage and jobs, with every number explained, and checked.
+"""Starter scenarios: a machine, storage and jobs, with a comment for every number, and validated.
 
-What a key means is not said here: comments are the first sentences of the schema, and lines that are
-commented out show its defaults. Sizes are chosen so that the file runs in seconds.
+Comments are the first sentences of the schema, and lines that are commented out show defaults. Sizes are
+chosen so that the file runs in seconds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from odonata.base import toml_text
 from odonata.errors import InputError, given, input_errors, option
 from odonata.scenario import preset_list
 
-#: Sizes of a small machine of each family that is not read from a file.
+#: Sizes of a small machine of each family, except for families read from a file.
 MACHINES: dict[str, dict[str, Any]] = {
     "dragonfly": {
         "groups": 9,
@@ -52,7 +52,7 @@ MACHINES: dict[str, dict[str, Any]] = {
     "torus": {"dims": [4, 4, 4], "nodes_per_router": 1},
 }
 
-#: Larger ones, for jobs that do not fit into the small one; sizes that are not said stay.
+#: Larger sizes, for jobs that do not fit into the small machine; other sizes stay.
 LARGER: dict[str, list[dict[str, Any]]] = {
     "dragonfly": [
         {"nodes_per_router": 4},
@@ -78,7 +78,7 @@ LARGER: dict[str, list[dict[str, Any]]] = {
     "torus": [{"dims": [8, 8, 8]}, {"dims": [16, 16, 16]}],
 }
 
-#: What a job has beside its defaults, for a run of seconds.
+#: Values of a job that differ from its defaults, for a run of seconds.
 WORKLOADS: dict[str, dict[str, Any]] = {
     "allreduce": {"bytes": "4 MB"},
     "nccl": {"bytes": "4 MB", "gpus_per_host": 1},
@@ -96,7 +96,7 @@ WORKLOADS: dict[str, dict[str, Any]] = {
     "hot-spot": {"share": 0.2, "load": 0.2, "messages": 500},
     "shift": {"by": 1, "load": 0.2, "messages": 500},
 }
-#: The same of synthetic traffic that is not named above.
+#: Values of synthetic traffic without a row above.
 SYNTHETIC = {"load": 0.2, "messages": 500}
 
 #: Workloads that read or write files.
@@ -105,10 +105,10 @@ WITH_STORAGE = ("checkpoint", "checkpoint-restart", "cosmoflow", "data-loader", 
 #: Workloads that measure metadata servers.
 WITH_METADATA = ("mdtest",)
 
-#: Ranks of workloads that take no other number.
+#: Ranks of workloads that accept no other number.
 RANKS = {"ping-pong": 2}
 
-#: What is chosen where nobody says anything.
+#: Defaults of the command.
 DEFAULT_MACHINE, DEFAULT_JOBS = "dragonfly", ("stencil", "checkpoint")
 
 #: Column at which remarks begin, and the longest line.
@@ -120,26 +120,26 @@ class Job:
     """A job of the scenario to write."""
 
     workload: str
-    #: As many as fit if None.
+    #: Number of ranks; None: as many as fit.
     ranks: int | None = None
     name: str = ""
 
 
 @dataclass(frozen=True)
 class Starter:
-    """What the scenario is to have."""
+    """The requested parts of the scenario."""
 
-    #: A family of networks; None where the preset has a machine.
+    #: A family of networks; None if the preset has a machine.
     machine: str | None = None
     preset: str | None = None
     jobs: Sequence[Job] = field(default_factory=lambda: [Job(name) for name in DEFAULT_JOBS])
-    #: Whether there are storage servers; None: if a job needs some.
+    #: Whether there are storage servers; None: if a job needs them.
     storage: bool | None = None
     name: str = "scenario"
 
 
 def families() -> list[str]:
-    """Families of networks of which there is a small machine."""
+    """Families of networks with a small machine."""
     return list(MACHINES)
 
 
@@ -157,13 +157,13 @@ def workloads() -> list[str]:
 
 
 def _needs_file(kind: str) -> bool:
-    """Whether a table names a file that has to be there."""
+    """Whether a table names a file that must exist."""
     schema = _schema()["$defs"][kind]["properties"].get("file", {})
     return "Required" in schema.get("description", "")
 
 
 def parse_job(text: str) -> Job:
-    """A job as it is named on the command line: WORKLOAD or WORKLOAD:RANKS.
+    """Parses a job of the command line: WORKLOAD or WORKLOAD:RANKS.
 
     >>> parse_job("stencil:16")
     Job(workload='stencil', ranks=16, name='')
@@ -187,7 +187,7 @@ def parse_job(text: str) -> Job:
 
 
 def parse_machine(name: str) -> tuple[str | None, str | None]:
-    """Family and preset that a name says.
+    """The family and the preset of a name.
 
     >>> parse_machine("torus"), parse_machine("theta")
     (('torus', None), (None, 'theta'))
@@ -209,7 +209,7 @@ def parse_machine(name: str) -> tuple[str | None, str | None]:
 
 
 def has_machine(preset: str) -> bool:
-    """Whether a preset is one of a machine.
+    """Whether a preset describes a machine.
 
     >>> has_machine("theta"), has_machine("booksim")
     (True, False)
@@ -218,9 +218,9 @@ def has_machine(preset: str) -> bool:
 
 
 def scenario(wanted: Starter, file: str) -> str:
-    """The text of the scenario, which has been checked; `InputError` if there can be none such.
+    """The text of the scenario, validated; raises `InputError` if the request cannot be met.
 
-    `file` is how it will be called.
+    `file` is the name of the scenario's file.
     """
     preset = _preset(wanted)
     if wanted.machine is None and "machine" not in preset:
@@ -259,9 +259,9 @@ def scenario(wanted: Starter, file: str) -> str:
 def _head_that_holds(
     wanted: Starter, preset: dict[str, Any], servers: list[str], file: str
 ) -> tuple[str, int]:
-    """The scenario up to its jobs, with a machine that holds all ranks asked for, and its compute nodes.
+    """The scenario up to its jobs, with a machine that holds all requested ranks, and its compute nodes.
 
-    If none does it is the largest.
+    If no machine is large enough, it has the largest.
     """
     ranks = sum(job.ranks or 0 for job in wanted.jobs)
     for larger in ({}, *LARGER.get(wanted.machine or "", [])):
@@ -275,7 +275,7 @@ def _head_that_holds(
 
 
 def _of_options(error: InputError, wanted: Starter) -> InputError:
-    """The same error in the words of the options: there is no file yet of which a line could be named."""
+    """The same error in the words of the options: there is no file yet whose line could be named."""
     error.file = error.line = error.column = None
     table, _, rest = (error.key or "").partition(".")
     number, _, key = rest.partition(".")
@@ -294,7 +294,7 @@ def _of_options(error: InputError, wanted: Starter) -> InputError:
 
 
 def sweep(jobs: Sequence[Job], scenario_file: str, file: str) -> str:
-    """The text of a sweep file over a scenario that was written here: placements and seeds."""
+    """The text of a sweep file for this scenario, over placements and seeds."""
     lines = [
         ("# A sweep: the scenario at several points, with several seeds each. Finished runs are not"),
         "# repeated.",
@@ -317,7 +317,7 @@ def sweep(jobs: Sequence[Job], scenario_file: str, file: str) -> str:
 
 
 def named(jobs: Sequence[Job]) -> list[Job]:
-    """The same jobs, each with a name of its own."""
+    """The same jobs, each with a unique name."""
     counts: dict[str, int] = {}
     found = []
     for job in jobs:
@@ -405,7 +405,7 @@ def _storage(preset: dict[str, Any], wanted: bool) -> Iterator[str]:
 
 
 def _metadata(preset: dict[str, Any], wanted: bool) -> Iterator[str]:
-    """Metadata servers, if they are wanted and the preset has none."""
+    """Metadata servers, if requested and missing from the preset."""
     if not wanted or "metadata" in preset.get("storage", {}):
         return
     yield ""
@@ -425,7 +425,7 @@ def _jobs(jobs: Sequence[Job], nodes: int) -> Iterator[str]:
     }
     room = nodes - sum(job.ranks or 0 for job in jobs)
     open_jobs = sum(job.ranks is None for job in jobs)
-    # Squares that are powers of two: every workload takes them.
+    # Squares that are powers of two: every workload accepts them.
     ranks = next((size for size in (64, 16, 4) if size * open_jobs <= room), 1)
     for job in named(jobs):
         variant = variants[job.workload]
@@ -444,7 +444,7 @@ def _jobs(jobs: Sequence[Job], nodes: int) -> Iterator[str]:
 
 
 def _values(kind: str) -> dict[str, Any]:
-    """What a workload without a row of its own has: light traffic, and examples of what is required."""
+    """The values of a workload without a row of its own: light traffic, and examples of required keys."""
     table = _schema()["$defs"][kind]
     if SYNTHETIC.keys() <= table["properties"].keys():
         return SYNTHETIC
@@ -458,7 +458,7 @@ def _values(kind: str) -> dict[str, Any]:
 
 
 def _type(schema: dict[str, Any]) -> str:
-    """The table that a key refers to; of a type that may also be written as a text, its table."""
+    """The table that a key refers to; for a type that may also be a text, its table."""
     for part in (schema, *schema.get("anyOf", [])):
         if "$ref" in part:
             kind = str(part["$ref"].rpartition("/")[2])
@@ -482,7 +482,7 @@ def _keys(kind: str, values: dict[str, Any], skip: Sequence[str] = ()) -> Iterat
 
 
 def _optional(kind: str, examples: dict[str, Any]) -> Iterator[str]:
-    """Keys that are left out, as comments; values are examples where there is no default."""
+    """Optional keys, as comments; values are examples if there is no default."""
     properties = _schema()["$defs"][kind]["properties"]
     for key, example in examples.items():
         default = properties[key].get("default")
@@ -517,7 +517,7 @@ def _line(key: str, value: Any, remark: str = "", column: int = _COLUMN) -> str:
 
 
 def _explained(key: str, value: Any, remark: str, *, out: bool = False) -> Iterator[str]:
-    """A key with its remark, above it where there is no room beside it; commented `out` as a default."""
+    """A key with its remark beside it, or above it if the line is long; `out` makes it a comment."""
     mark = "# " if out else ""
     line = _line(key, value, remark, _COLUMN - len(mark))
     if len(mark + line) <= _WIDTH:

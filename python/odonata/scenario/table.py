@@ -1,7 +1,8 @@
-"""What all tables of a scenario can do: check their values, and become TOML (`objects.py` has the tables).
+"""Common operations of all tables of a scenario: validation and conversion to TOML (`objects.py` has the
+tables).
 
-Only what has been set is written; all else stays the core's, with the preset and the defaults. Rules
-between keys are the core's too: `odonata.check(scenario)`.
+Only keys that were set are written; the core adds the preset and the defaults. The core also checks rules
+between keys: `odonata.check(scenario)`.
 """
 
 from __future__ import annotations
@@ -50,13 +51,13 @@ class Table(BaseModel):
         except ValidationError as error:
             raise told(error, type(self), values) from None
 
-    # Tables within tables are made without it, so that a mistake has the whole path of its key.
+    # Nested tables are made without it, so that an error has the whole path of its key.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     @model_validator(mode="before")
     @classmethod
     def _plain(cls, values: Any) -> Any:
-        """Numbers of numpy, tuples and paths as what TOML has."""
+        """Converts numbers of numpy, tuples and paths to TOML types."""
         if isinstance(values, Mapping):
             return {key: _plain(value) for key, value in values.items()}
         return values
@@ -75,7 +76,7 @@ class Table(BaseModel):
             raise told(error, type(self), {name: value}) from None
 
     def to_dict(self) -> dict[str, Any]:
-        """What has been set, as plain dictionaries and lists, by the keys of the file.
+        """The keys that were set, as plain dictionaries and lists, with the names of the file.
 
         >>> from odonata.scenario import Links, Link
         >>> Links(global_=Link(latency="300 ns")).to_dict()
@@ -88,7 +89,7 @@ class Table(BaseModel):
             value = getattr(self, name)
             key = field.serialization_alias or name
             if isinstance(value, Table):
-                # A table that nobody has named may have been changed within.
+                # A table with default values may have been changed inside.
                 inner = value.to_dict()
                 if inner or name in self.model_fields_set:
                     yield key, inner
@@ -103,7 +104,7 @@ class Table(BaseModel):
 
 
 class Choice(Table):
-    """A table of which exactly one key is set.
+    """A table with exactly one key.
 
     >>> from odonata.scenario import Milc, Stencil, Workload
     >>> Workload(milc=Milc(), stencil=Stencil())
@@ -123,17 +124,17 @@ class Choice(Table):
 
 
 class ScenarioTable(Table):
-    """What a whole scenario can do beside."""
+    """The additional operations of a whole scenario."""
 
-    #: Relative file names in it start from there; from the current folder if None.
+    #: Relative file names in the scenario start from this folder; None: the current folder.
     _folder: Path | None = PrivateAttr(default=None)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The scenario that plain dictionaries and lists say, as `odonata.run` takes them.
+        """Makes a scenario from plain dictionaries and lists, as `odonata.run` accepts them.
 
         Raises:
-            InputError: A key or value is wrong.
+            InputError: A key or value is invalid.
 
         >>> from odonata import Scenario
         >>> Scenario.from_dict({"machine": {"torus": {"dims": [4, 4]}}}).machine.torus.dims
@@ -143,10 +144,10 @@ class ScenarioTable(Table):
 
     @classmethod
     def from_toml(cls, text: str) -> Self:
-        """The scenario that a text says; what is left out stays left out.
+        """Makes a scenario from TOML; absent keys stay absent.
 
         Raises:
-            InputError: It is not TOML, or a key or value is wrong.
+            InputError: The text is not TOML, or a key or value is invalid.
 
         >>> from odonata import Scenario
         >>> Scenario.from_toml('preset = "theta"').preset
@@ -160,10 +161,10 @@ class ScenarioTable(Table):
 
     @classmethod
     def load(cls, file: str | os.PathLike[str]) -> Self:
-        """The scenario in a file; relative file names in it start from its folder, as always.
+        """Reads a scenario from a file; relative file names in it start from its folder.
 
         Raises:
-            InputError: The file cannot be read, or a key or value in it is wrong.
+            InputError: The file cannot be read, or a key or value in it is invalid.
 
         >>> from odonata import Scenario
         >>> Scenario.load("examples/uniform.toml").jobs[0].ranks
@@ -179,7 +180,7 @@ class ScenarioTable(Table):
         return made
 
     def to_toml(self) -> str:
-        """The scenario as a file has it: what has been set, and nothing else.
+        """The scenario as TOML, with only the keys that were set.
 
         Raises:
             InputError: A job's `python` is a function, which has no name in a file.
@@ -196,14 +197,14 @@ class ScenarioTable(Table):
         return toml_text.pages(values)
 
     def save(self, file: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Writes it to a file, whole or not at all.
+        """Writes the scenario to a file, whole or not at all.
 
         Args:
-            file: Where to.
-            force: Replace a file that is there.
+            file: The file to write.
+            force: Replace an existing file.
 
         Raises:
-            InputError: It cannot be written, or is there already.
+            InputError: The file cannot be written, or exists.
         """
         OutputFile(file, key="file", replace=force).write(self.to_toml())
 
@@ -212,7 +213,7 @@ class ScenarioTable(Table):
 
 
 def _plain(value: Any) -> Any:
-    """A value as TOML has it.
+    """A value as a TOML type.
 
     >>> _plain((4, 4)), _plain(Path("a/b")), _plain(range(3))
     ([4, 4], 'a/b', [0, 1, 2])

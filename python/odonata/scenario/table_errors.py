@@ -1,4 +1,4 @@
-"""What is wrong with a table of a scenario, in the words that the core has for it."""
+"""Errors of a table of a scenario, in the words of the core."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from odonata.errors import InputError
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-#: What a value should have been, by pydantic's names of mistakes.
+#: Expected values, by pydantic's names of errors.
 _EXPECTED = {
     "bool_type": "true or false (True, False)",
     "int_type": "a whole number",
@@ -30,12 +30,12 @@ _EXPECTED = {
 
 
 def told(error: ValueError, kind: type[BaseModel], values: Any) -> InputError:
-    """The mistake that pydantic has found in `values` for the table `kind`."""
+    """The error that pydantic has found in `values` for the table `kind`."""
     if not isinstance(error, ValidationError):
-        # A field that the table has not was set.
+        # The code set a field that the table does not have.
         return _unknown(next(iter(values)), kind, None)
     ways = [(_way(one, values), one) for one in error.errors(include_url=False)]
-    # Of the alternatives of a value the one counts that was followed furthest.
+    # Of the alternatives of a value, the one with the longest path counts.
     longest = max(len(way) for way, _ in ways)
     way, first = next((way, one) for way, one in ways if len(way) == longest)
     same = [one for other, one in ways if other == way]
@@ -53,7 +53,7 @@ def told(error: ValueError, kind: type[BaseModel], values: Any) -> InputError:
 
 
 def _way(error: ErrorDetails, values: Any) -> tuple[str | int, ...]:
-    """Where it is, without the names of the alternatives that pydantic has tried on its way."""
+    """The path of the error, without the names of the alternatives that pydantic has tried."""
     way: list[str | int] = []
     at = values
     parts = error["loc"]
@@ -70,14 +70,14 @@ def _way(error: ErrorDetails, values: Any) -> tuple[str | int, ...]:
 
 
 def _holds(at: Any, part: str | int) -> bool:
-    """Whether it is an item of a list, or a key."""
+    """Whether the part is an item of a list, or a key."""
     if isinstance(part, int):
         return isinstance(at, Sequence) and not isinstance(at, str)
     return isinstance(at, Mapping) and part in at
 
 
 def _table_at(kind: type[BaseModel], way: Sequence[str | int]) -> type[BaseModel]:
-    """The class of the table at a place within another."""
+    """The class of the table at a path within another."""
     for part in way:
         if isinstance(part, int):
             continue
@@ -89,7 +89,7 @@ def _table_at(kind: type[BaseModel], way: Sequence[str | int]) -> type[BaseModel
 
 
 def _quantity(kind: type[BaseModel], way: Sequence[str | int]) -> str | None:
-    """What the quantity at a place is, if there is to be one."""
+    """The quantity at a path, if one is expected."""
     table = _table_at(kind, way[:-1])
     for name, field in table.model_fields.items():
         if way[-1] in (name, field.validation_alias):
@@ -149,7 +149,7 @@ def _expected(error: ErrorDetails) -> str | None:
 
 @functools.cache
 def _quantities() -> dict[str, str]:
-    """What the quantities are, by their patterns."""
+    """Names of the quantities, by their patterns."""
     return {
         definition["pattern"]: definition["description"].partition("; ")[0].replace("A ", "a ", 1)
         + f', such as "{definition["examples"][0]}"'

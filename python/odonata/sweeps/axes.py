@@ -1,4 +1,4 @@
-"""The axes of a sweep: keys, and the values that they take together."""
+"""The axes of a sweep: keys, and their joint values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from odonata.scenario.reading import LARGEST_SEED
 from odonata.sweeps import samples
 from odonata.sweeps.reader import Source, Table, shown
 
-#: Points of a sweep at most, over all axes, without their seeds.
+#: Most points of a sweep, over all axes, without their seeds.
 MOST_POINTS = 100_000
 
 
@@ -20,11 +20,11 @@ MOST_POINTS = 100_000
 class Axis:
     """Keys whose values change together; the points of a sweep are the product of its axes."""
 
-    #: As the user has written them.
+    #: The keys as the user wrote them.
     keys: tuple[str, ...]
-    #: A value for each key; None where the scenario's own is meant.
+    #: A value for each key; None: the scenario's own value.
     rows: tuple[tuple[Any, ...], ...]
-    #: Where it is in the source, for errors.
+    #: Their places in the source, for errors.
     where: tuple[str, ...]
 
 
@@ -145,7 +145,7 @@ def _ranges(table: Table, prefix: str) -> list[tuple[str, samples.Range]]:
 
 
 def refuse_twice(source: Source, axes: Sequence[Axis], fixed: Mapping[str, Any]) -> None:
-    """Refuses a key that has two places."""
+    """Refuses a key that appears in two places."""
     places = {key: f"set.{key}" for key in fixed}
     for axis in axes:
         for key, where in zip(axis.keys, axis.where, strict=True):
@@ -157,7 +157,7 @@ def refuse_twice(source: Source, axes: Sequence[Axis], fixed: Mapping[str, Any])
 
 
 def over_option(text: str) -> Axis:
-    """The axis that `--over KEY=A,B,C` says.
+    """The axis of an option `--over KEY=A,B,C`.
 
     >>> over_option("jobs.a.ranks=4,8").rows, over_option("network.routing.algorithm=minimal,ugal").rows
     (((4,), (8,)), (('minimal',), ('ugal',)))

@@ -1,4 +1,4 @@
-"""Keys of a scenario by name: `jobs.training.ranks` is what the core calls `jobs.1.ranks`."""
+"""Keys of a scenario by name: `jobs.training.ranks` is the core's `jobs.1.ranks`."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from odonata.sweeps.reader import Source, unknown
 
 @dataclass(frozen=True)
 class Scenario:
-    """What names of a scenario's list items mean."""
+    """Names of items in a scenario's lists."""
 
     document: Mapping[str, Any]
-    #: Position of each job in the file, by all names that it has.
+    #: Position of each job in the file, by all its names.
     jobs: Mapping[str, int]
 
     @classmethod
     def of(cls, task: Task) -> Scenario:
-        """The names in the scenario of `task`, as it is without a sweep."""
+        """The names in the scenario of `task`, without the sweep."""
         try:
             document = tomllib.loads(task.text)
-        except (ValueError, RecursionError):  # the core says it better
+        except (ValueError, RecursionError):  # the core reports the error better
             document = {}
             task.scenario()
         jobs: dict[str, int] = {}
-        # A scenario may be complete only with what is swept.
+        # A scenario may be complete only with the swept keys.
         with contextlib.suppress(InputError):
             jobs = {job["name"]: job["entry"] for job in task.scenario()["jobs"]}
         return cls(document, jobs | _positions(document.get("jobs")))
 
     def key(self, name: str, source: Source, where: str) -> str:
-        """The core's name of a key; `where` the user has written it, for errors.
+        """The core's name of a key; `where` is its place in the user's input, for errors.
 
         >>> scenario = Scenario({"jobs": [{"name": "milc"}, {"name": "noise"}]}, {"milc": 0, "noise": 1})
         >>> [scenario.key(f"jobs.{name}.ranks", Source(), "--over") for name in ("noise", "0")]
@@ -60,7 +60,7 @@ class Scenario:
 
 
 def split(name: str, source: Source, where: str) -> list[str]:
-    """The parts of a dotted key as TOML has them.
+    """The parts of a dotted key, by the rules of TOML.
 
     >>> split('jobs."a.b".ranks', Source(), "--over")
     ['jobs', 'a.b', 'ranks']
@@ -81,7 +81,7 @@ def split(name: str, source: Source, where: str) -> list[str]:
 
 
 def _positions(items: Any) -> dict[str, int]:
-    """Positions by name, if these are tables that have names."""
+    """Positions by name, if the items are tables with names."""
     if not isinstance(items, Sequence) or isinstance(items, str):
         return {}
     return {

@@ -1,7 +1,7 @@
-"""One readable name for each of a sweep's `[[points]]`, in place of a column for each of their keys.
+"""Readable names of a sweep's `[[points]]`, in place of a column for each of their keys.
 
-A key that some points set and others do not is one of `[[points]]`: no other axis has keys without values.
-Points that set `name`, which is the name of the scenario, are called so.
+A key that only some points set belongs to `[[points]]`: on other axes, every key has a value at every point.
+A point that sets `name`, the name of the scenario, has that name.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from odonata.sweeps.values import text
 if TYPE_CHECKING:
     from odonata.sweeps.result import Sweep
 
-#: What stands for all these keys.
+#: The column that replaces the keys of `[[points]]`.
 POINTS = "points"
 
 
@@ -29,7 +29,7 @@ def of_points(keys: Sequence[str], columns: Mapping[str, Sequence[Any]]) -> list
 
 
 def label(values: Mapping[str, Any]) -> str:
-    """The name of a point, from what it sets.
+    """The name of a point, from the keys that it sets.
 
     >>> label({"machine.fat-tree.radix": 64, "machine.fat-tree.levels": 2, "machine.slim-fly.q": None})
     'fat-tree radix 64, levels 2'
@@ -46,7 +46,7 @@ def label(values: Mapping[str, Any]) -> str:
         if value is None:
             continue
         *parents, last = key.split(".")
-        # The innermost table names what is set, once.
+        # The innermost table names the setting, once.
         inner = parents[-1] if parents else ""
         named = f"{inner} {last}" if inner and inner != table else last
         table = inner
@@ -74,7 +74,7 @@ def collapsed(
 
 
 def leading(sweep: Sweep) -> tuple[list[str], dict[str, list[str]]]:
-    """The swept keys without those that have the value of an earlier one at every point; and those, by it."""
+    """The swept keys that add information, and for each the keys that always change together with it."""
     keys: dict[str, list[Any]] = {}
     same: dict[str, list[str]] = {}
     swept, rows = collapsed(sweep.swept, sweep.table.select(sweep.swept).to_pylist())
@@ -89,9 +89,9 @@ def leading(sweep: Sweep) -> tuple[list[str], dict[str, list[str]]]:
 
 
 def together(columns: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
-    """Columns that say as much as an earlier one, by that one: values of the two go together one to one.
+    """Groups of columns whose values correspond one to one, by the first column of each group.
 
-    So do the keys of one `zip`: what holds one of them still leaves a single value of the others.
+    The keys of one `zip` are such a group: fixing one of them leaves a single value of the others.
 
     >>> together({"routing": ["a", "b", "b"], "levels": [1, 2, 2], "load": [0.1, 0.1, 0.2]})
     {'routing': ['levels'], 'load': []}

@@ -1,4 +1,4 @@
-"""Which pictures a sweep has written, so that the same command can replace them, and no others."""
+"""Record of the pictures that a sweep has written, so that the same command can replace exactly those."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from odonata.base import foreign
 from odonata.base.output_file import whole_file
 
-#: In the folder of the sweep: absolute path -> SHA-256 of what was written there.
+#: File in the folder of the sweep: absolute path -> SHA-256 of the written content.
 FILE = "pictures.json"
 
 
 def wrote(folder: Path, picture: Path) -> bool:
-    """Whether `picture` is as the sweep in `folder` has written it."""
+    """Whether `picture` is unchanged since the sweep in `folder` wrote it."""
     try:
         return _read(folder).get(str(picture.resolve())) == _hash(picture)
     except OSError:
@@ -22,9 +22,9 @@ def wrote(folder: Path, picture: Path) -> bool:
 
 
 def remember(folder: Path, picture: Path) -> None:
-    """Notes that the sweep in `folder` has written `picture`."""
+    """Records that the sweep in `folder` has written `picture`."""
     if not picture.is_file():
-        # A device or a pipe: nothing is there that could be in the way.
+        # A device or a pipe has no content to protect.
         return
     known = _read(folder) | {str(picture.resolve()): _hash(picture)}
     with whole_file(folder / FILE) as file:

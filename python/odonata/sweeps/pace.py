@@ -1,7 +1,7 @@
-"""How long the runs of a sweep take, and by that how long it will go on.
+"""Duration of a sweep's runs, and the estimate of the remaining time.
 
-A run counts as the mean of all that have ended. At the start of a sweep nothing has; what its folder holds
-from an earlier start is then all that is known, and counts as a few runs that would have ended just now.
+The estimate is the mean of the runs that have ended. A resumed sweep starts with the runs in its folder,
+which count as a few runs that just ended.
 """
 
 from __future__ import annotations
@@ -10,27 +10,27 @@ import statistics
 from collections.abc import Collection
 from dataclasses import dataclass
 
-#: Runs of an earlier start count as so many of each process: those of this one soon count for more.
+#: Number of earlier runs per process that count, so that new runs soon dominate.
 EARLIER_PER_PROCESS = 2
-#: Of nothing that has ended and next to nothing that has begun no time follows.
+#: Fewer completed runs give no estimate.
 LEAST_RUNS = 0.05
 
 
 @dataclass(frozen=True)
 class Pace:
-    """What runs have taken so far."""
+    """Durations of runs so far."""
 
     #: Wall time since the start, in seconds.
     wall_s: float
-    #: Runs that have ended since then, with the shares of those that go on.
+    #: Runs that have ended since the start, including the completed shares of running ones.
     ended: float
-    #: Runs that go on side by side.
+    #: Number of simultaneous runs.
     side_by_side: int
-    #: Wall time of each run of an earlier start, in seconds.
+    #: Wall time of each run before the resumption, in seconds.
     earlier_s: Collection[float] = ()
 
     def left_s(self, runs: float) -> float | None:
-        """Estimated wall time of so many more runs, in seconds; None as long as there is nothing to go by.
+        """Estimated wall time of this many further runs, in seconds; None without data.
 
         >>> Pace(wall_s=60.0, ended=4.0, side_by_side=2).left_s(8.0)
         120.0

@@ -1,4 +1,4 @@
-"""A sweep for people: a line of progress, a table of means with their intervals, sentences, what failed."""
+"""A sweep for people: a line of progress, a table of means with their intervals, sentences, failures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from odonata.sweeps.values import text as value_text
 if TYPE_CHECKING:
     from odonata.sweeps.result import Sweep
 
-#: What is shown of each job: with baselines, and without.
+#: Measures of each job in the table: with baselines, and without.
 WITH_BASELINES = ("elapsed_s", "elapsed_ratio", "message_latency_p99_ratio", "io_ratio")
 WITHOUT = ("elapsed_s", "mpi_s", "io_s")
 
@@ -37,22 +37,22 @@ _HEADINGS = {
     "io_s": "in I/O",
 }
 
-#: What of a run follows from its seed, for those who expected a difference.
+#: Sources of randomness in a run, for a sweep whose seeds changed nothing.
 VARIES = (
     "A seed changes random placement, drawn and adaptive routes, the arrivals and destinations of synthetic "
     "traffic, random assignment of storage servers, devices with random times, and starts with a jitter "
     "(jobs.start = { at, jitter })."
 )
 
-#: Rows of the table that are shown; more are in the files.
+#: Most rows of the table; the files have all.
 MOST_ROWS = 60
 
-#: Failures that are listed.
+#: Most failures in the list.
 MOST_FAILED = 20
 
 
 def show(sweep: Sweep, stream: TextIO | None = None) -> None:
-    """Prints what a sweep has found."""
+    """Prints the findings of a sweep."""
     out = console(stream)
     about = sweep.description
     seeds = about["seeds"]
@@ -96,7 +96,7 @@ def _seeds_vary(sweep: Sweep) -> bool:
 
 
 def _rows(sweep: Sweep) -> tuple[list[list[str]], tuple[str, ...]]:
-    """Rows of the table of means, and which measures are its columns."""
+    """Rows of the table of means, and the measures of its columns."""
     found: dict[tuple[int, str], dict[str, dict[str, Any]]] = {}
     _, measured_rows = labels.collapsed(sweep.swept, sweep.intervals(*WITH_BASELINES, *WITHOUT).to_pylist())
     for row in measured_rows:
@@ -116,7 +116,7 @@ def _rows(sweep: Sweep) -> tuple[list[list[str]], tuple[str, ...]]:
 
 
 def _seeds(measured: dict[str, dict[str, Any]]) -> str:
-    """How many seeds a row is the mean of.
+    """Number of seeds in a mean.
 
     >>> _seeds({"io_s": {"seeds": 5, "results": 5}}), _seeds({"io_s": {"seeds": 5, "results": 1}})
     ('5', '5, equal')
@@ -127,7 +127,7 @@ def _seeds(measured: dict[str, dict[str, Any]]) -> str:
 
 
 def seeds_alike(sweep: Sweep) -> list[str]:
-    """That seeds change nothing, where it is so, and what they change."""
+    """A note if seeds change no result, with the sources of randomness."""
     certain = {row["point"] for row in sweep.intervals().to_pylist() if extremes.is_certain(row)}
     if not certain:
         return []
@@ -154,14 +154,14 @@ def _mean(row: dict[str, Any] | None) -> str:
         shown = quantity(row["mean"], row["unit"])
         return shown if width is None else f"{shown} ±{quantity(width, row['unit'])}"
     places = 2 if row["mean"] < 10 else 1
-    # As many places as it takes to see how wide it is.
+    # As many places as show the width.
     if width and width < 0.5 * 10**-places:
         places = min(4, math.ceil(-math.log10(width)))
     return f"{row['mean']:.{places}f}x" + ("" if width is None else f" ±{width:.{places}f}")
 
 
 def failures(sweep: Sweep) -> list[str]:
-    """What did not end well, a line each."""
+    """Failed runs, a line each."""
     lines = []
     for one in sweep.failed[:MOST_FAILED]:
         values = ", ".join(
@@ -178,7 +178,7 @@ def failures(sweep: Sweep) -> list[str]:
 
 
 def line(now: Progress) -> str:
-    """One line that says it all.
+    """One line of progress.
 
     >>> line(Progress(50, 200, 120, 30, 1, {"a": 0.5}, 60.0, 180.0))
     '50 of 200 points | 120 runs, 30 reused, 1 failed | 1 running | 3 min 00 s left'
@@ -196,7 +196,7 @@ def line(now: Progress) -> str:
 
 
 class SweepLine(LiveLine):
-    """Shows how far a sweep has come: a live line on a terminal, a line now and then elsewhere."""
+    """The progress of a sweep: a live line on a terminal, a line now and then elsewhere."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         super().__init__(stream)
@@ -218,5 +218,5 @@ class SweepLine(LiveLine):
 def sweep_progress(
     wanted: Callable[[Progress], None] | bool | None,
 ) -> contextlib.AbstractContextManager[Callable[[Progress], None] | None]:
-    """What is called with the progress of a sweep: `wanted`, a line, or nothing."""
+    """The function to call with the progress of a sweep: `wanted`, a line, or nothing."""
     return notebook.shown(wanted, lambda now: (line(now), now.done / max(1, now.planned)), SweepLine)

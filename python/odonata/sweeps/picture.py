@@ -16,7 +16,7 @@ from odonata.sweeps.values import text as value_text
 if TYPE_CHECKING:
     from odonata.sweeps.result import Sweep
 
-#: What people call measures, and the columns that they mean.
+#: Common names of measures, and their columns.
 COMMON_NAMES = {
     "slowdown": "elapsed_ratio",
     "elapsed": "elapsed_s",
@@ -28,7 +28,7 @@ COMMON_NAMES = {
 
 
 def check(measure: str, x: str | None, swept: list[str]) -> None:
-    """Raises `InputError` if there is nothing to draw; before anything is run."""
+    """Raises `InputError` before any run if there is nothing to draw."""
     if measure not in measure_names():
         raise unknown(
             Source(),
@@ -47,12 +47,12 @@ def check(measure: str, x: str | None, swept: list[str]) -> None:
 def figure(sweep: Sweep, measure: str, x: str | None) -> Any:
     """The figure, by matplotlib."""
     check(measure, x, sweep.swept)
-    # Of points that set different keys the names are drawn.
+    # Points that set different keys are shown by their names.
     swept, rows = sweep.swept, sweep.intervals(measure).to_pylist()
     if x is None:
         swept, rows = labels.collapsed(swept, rows)
         x = swept[0]
-    # That along which is drawn comes first, so that keys which change with it are its own.
+    # The axis of the picture comes first, so that keys which change with it belong to it.
     alike = together({key: [row[key] for row in rows] for key in dict.fromkeys([x, *swept])})
     others = [key for key in alike if key != x]
     made = empty(7.0, 4.5)
@@ -81,7 +81,7 @@ def figure(sweep: Sweep, measure: str, x: str | None) -> Any:
         axes.set_xticks(range(len(values)), [textwrap.fill(_label(value), 24) for value in values])
     column = next(one for one in job_columns() if one.name == measure)
     unit = {one["key"]: one["unit"] for one in sweep.description["swept"]}.get(x, "")
-    # Names are no formulas.
+    # Names are not formulas.
     along = f"{x} [{unit}]" if unit else x
     if others := alike[x]:
         along += "\nwith " + (others[0] if len(others) == 1 else f"{len(others)} keys that change with it")
@@ -94,11 +94,11 @@ def figure(sweep: Sweep, measure: str, x: str | None) -> Any:
     if ratio:
         axes.axhline(1.0, color="grey", linewidth=0.8, linestyle=":")
     if all(row["mean"] is None or row["mean"] >= 0 for row in rows):
-        # However long a bar of uncertainty is, it does not say that a time could be negative.
+        # An error bar must not suggest a negative time.
         axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3, axis="y")
     if series:
-        # Beside the axes: bars are as high as the highest, and none hides behind the names.
+        # Beside the axes, so that bars of any height stay visible.
         made.legend(loc="outside right upper", fontsize="small")
     return made
 

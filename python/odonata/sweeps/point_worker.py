@@ -1,8 +1,8 @@
-"""The process in which runs of a sweep go on, one after the other.
+"""The process that executes runs of a sweep, one after the other.
 
-It is started by `worker_process`, reads a JSON object per line from standard input (`Work.request`) and
-answers each with lines on what was its standard output: `progress` now and then, at last `done`. It ends when
-nobody asks or listens any more.
+`worker_process` starts it. It reads a JSON object per line from standard input (`Work.request`) and answers
+each with lines on its original standard output: `progress` now and then, at last `done`. It ends when its
+input or its reader is gone.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ REPORT_EVERY_S = 0.3
 
 
 def main() -> None:
-    """Carries out what standard input asks for, until there is no more."""
-    # What code of users prints must not be taken for an answer.
+    """Executes the requests from standard input, until it ends."""
+    # Output of user code must not be taken for an answer.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     try:
@@ -33,12 +33,12 @@ def main() -> None:
             request = json.loads(line)
             _say(answers, {"done": carry_out(request, lambda share: _say(answers, {"progress": share}))})
     except BrokenPipeError:
-        # Without a word about the pipe, which the interpreter would try to flush once more.
+        # Ends without flushing the pipe, which would fail once more.
         os._exit(1)
 
 
 def carry_out(request: dict[str, Any], tell: Any) -> dict[str, Any]:
-    """Runs what `request` says; what is kept of it."""
+    """Executes `request`; returns its record."""
     key = request["key"]
     limit = _Limit(request["timeout_s"])
     try:
@@ -88,7 +88,7 @@ def _run(
 
 
 class _Limit:
-    """Asks a run to stop when its wall time is over."""
+    """Stops a run at the end of its wall time."""
 
     def __init__(self, seconds: float | None) -> None:
         self.stop = runner.StopRequest()
@@ -107,7 +107,7 @@ class _Limit:
     def _end(self) -> None:
         self.over = True
         self.stop.requested = True
-        # It may be busy with one event for long.
+        # The run may be busy with a single event.
         self.stop.interrupt.ask()
 
 

@@ -1,4 +1,4 @@
-"""The points of a sweep: every combination of the values of its axes, resolved before any is run."""
+"""The points of a sweep: every combination of the values of its axes, resolved before any run."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Point:
     """One combination of values."""
 
     index: int
-    #: By key as the user has written it; None where the scenario's own is meant.
+    #: Values by key as the user wrote it; None: the scenario's own value.
     values: Mapping[str, Any]
-    #: The scenario, with the settings of this point and the seed that it has by itself.
+    #: The scenario, with the settings of this point and its own seed.
     task: runner.Task
-    #: The same with all settings filled in.
+    #: The resolved scenario.
     scenario: Mapping[str, Any]
 
     @property
@@ -35,18 +35,18 @@ class Point:
 
     @property
     def baselines(self) -> list[str]:
-        """The jobs that are run alone too; a single job is its own baseline."""
+        """The jobs with a baseline; a single job is its own baseline."""
         return self.jobs if self.scenario["run"]["baselines"] and len(self.jobs) > 1 else []
 
     def ends_with_others(self, job: str) -> bool:
-        """Whether `job` alone sends for as long as it does beside the others."""
+        """Whether the duration of `job` depends on other jobs."""
         return any(one["name"] == job and ends_with_others(one) for one in self.scenario["jobs"])
 
 
 def of(spec: Spec, text: str, settings: list[str]) -> list[Point]:
-    """All points of a sweep over the scenario `text`, or an `InputError` for one that is wrong.
+    """All points of a sweep over the scenario `text`; raises `InputError` for an invalid one.
 
-    Nothing is run for it. `settings` are those of the command line, KEY=VALUE.
+    Nothing runs. `settings` are those of the command line, KEY=VALUE.
     """
     base = runner.Task(text, str(spec.scenario), [], None)
     names = Scenario.of(base)
@@ -76,7 +76,7 @@ def of(spec: Spec, text: str, settings: list[str]) -> list[Point]:
 def _named(setting: str, names: Scenario) -> str:
     """A setting of the command line, KEY=VALUE, with the core's name of its key."""
     key, equals, value = setting.partition("=")
-    # One without a value the core refuses.
+    # The core refuses a setting without a value.
     return f"{names.key(key.strip(), Source(), option('overrides', '--set'))}={value}" if equals else setting
 
 
@@ -84,11 +84,11 @@ def _named(setting: str, names: Scenario) -> str:
 class _Setting:
     """A value of a key at a point."""
 
-    #: As the user has written it.
+    #: The key as the user wrote it.
     key: str
-    #: As the core calls it.
+    #: The core's name of the key.
     name: str
-    #: Where it is written.
+    #: Its place in the input.
     where: str
     value: Any
 
@@ -114,7 +114,7 @@ def _resolved(
 def _at(
     error: InputError, spec: Spec, index: int, settings: list[_Setting], swept: list[_Setting]
 ) -> InputError:
-    """The core's error about a setting of a point, with the place at which the user has written that."""
+    """The core's error about a setting of a point, with the place where the user wrote it."""
     for one in settings:
         if error.file == setting(one.text) or f"{error.key}.".startswith(f"{one.name}."):
             found = spec.source.error(

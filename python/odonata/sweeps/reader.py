@@ -16,7 +16,7 @@ from odonata.scenario.reading import read_scenario
 
 @dataclass(frozen=True)
 class Source:
-    """The text that a specification is from; None: options of the command or arguments of a function."""
+    """The text of a specification; None: options of the command or arguments of a function."""
 
     file: Path | None = None
     text: str = ""
@@ -24,11 +24,11 @@ class Source:
     def error(
         self, problem: str, key: str, *, value: Any = None, expected: str, hint: str | None = None
     ) -> InputError:
-        """An error about a key of it."""
+        """An error about a key of the source."""
         line = line_of(self.text, key) if self.file is not None else None
         file = None if self.file is None else str(self.file)
         if self.file is None and key.startswith("--over "):
-            # An option stands where else a file does, as --set of other commands; the key is in it.
+            # For an option the place is the option, as for --set of other commands; the key follows.
             file, key = key, key.removeprefix("--over ").partition("=")[0].strip()
         return InputError(
             problem,
@@ -43,34 +43,34 @@ class Source:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a sweep file, and where it is."""
+    """A table of a sweep file, and its place."""
 
     values: Mapping[str, Any]
     source: Source
     path: str = ""
 
     def key(self, name: str) -> str:
-        """The whole name of one of its keys."""
+        """The full name of one of its keys."""
         return f"{self.path}.{name}" if self.path else name
 
     def refuse_others(self, known: Iterable[str]) -> None:
-        """Raises `InputError` for a key that is none of `known`."""
+        """Raises `InputError` for a key outside `known`."""
         names = list(known)
         for name in self.values:
             if name not in names:
                 raise unknown(self.source, self.key(name), name, names)
 
     def table(self, name: str) -> Table | None:
-        """The table `name` in it."""
+        """The table `name` inside this one."""
         value = self.get(name, dict, "a table")
         return None if value is None else Table(value, self.source, self.key(name))
 
     def get(self, name: str, kind: type | tuple[type, ...], words: str) -> Any:
-        """The value of a key, of this type; None if it is not there."""
+        """The value of a key, checked for its type; None if absent."""
         value = self.values.get(name)
         if value is None:
             return None
-        # A truth value is a number for Python only.
+        # In Python, a boolean is also an integer.
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise self.error("a value of the wrong type", name, value, words)
         return value
@@ -133,7 +133,7 @@ def unknown(
     problem: str = "unknown key",
     meant: str | None = None,
 ) -> InputError:
-    """That there is no such name; with the one that is `meant`, or else the nearest one that there is."""
+    """The error for an unknown name, with `meant` or the most similar name as a hint."""
     known = [str(one) for one in names]
     nearest = [meant] if meant is not None else difflib.get_close_matches(name, known, n=1)
     return source.error(
@@ -146,15 +146,15 @@ def unknown(
 
 
 def shown(value: Any) -> str:
-    """A value in a few characters."""
+    """A value, shortened."""
     text = str(value) if not isinstance(value, str) else f'"{value}"'
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def line_of(text: str, key: str) -> int | None:
-    r"""The line of `text` on which a key is most probably given; tomllib does not say.
+    r"""The line of `text` that most probably gives a key; tomllib does not report it.
 
-    The line that assigns as much of its end as there is, in the table that its beginning names.
+    It is the line that assigns the longest end of the key, in the table that the beginning of the key names.
 
     >>> line_of('seeds = 5\n[grid]\njobs.a.ranks = [1, 2]\n', "grid.jobs.a.ranks")
     3

@@ -1,4 +1,4 @@
-"""What is kept of one run of a sweep: how it ended, and a row of measures per job."""
+"""The record of a sweep's run: its outcome, and a row of measures per job."""
 
 from __future__ import annotations
 
@@ -17,77 +17,77 @@ from odonata.sweeps.work import places
 
 @declared
 class KeptRun(TypedDict):
-    """A run as the journal of a sweep has it."""
+    """A run in the journal of a sweep."""
 
     key: str
-    """Digest of all that its result follows from."""
+    """Digest of everything that its result depends on."""
     outcome: str
-    """How it ended."""
+    """Outcome."""
     detail: str | None
-    """The same in words where there is more to say."""
+    """Details of the outcome in words."""
     digest: str | None
-    """That of its results; null if there are none, like what follows."""
+    """Digest of its results; null without results, like the following keys."""
     simulated_s: Number | None
     """Simulated time, in seconds."""
     wall_s: Number | None
-    """Time that it took, in seconds."""
+    """Wall time, in seconds."""
     cpu_s: Number | None
-    """CPU time that it took, in seconds."""
+    """CPU time, in seconds."""
     events: Count | None
-    """Events that were handled."""
+    """Events handled."""
     peak_rss_bytes: Count | None
     """Largest resident memory, in bytes."""
     jobs: list[Any]
     """A row of measures per job."""
     places: dict[str, str]
-    """Of each job, a digest of the nodes and servers that it has."""
+    """For each job, a digest of its nodes and servers."""
     folder: Place | None
     """Its tables, in the folder of the sweep, if they were kept."""
     attempts: Count
-    """How often it was started."""
+    """Number of attempts."""
 
 
 @declared
 class SweepRecord(TypedDict):
-    """What is in sweep.json."""
+    """The content of sweep.json."""
 
     kind: str
-    """What the file is: "sweep"."""
+    """The kind of file: "sweep"."""
     format: Count
-    """Version of its format."""
+    """Version of the format."""
     version: str
-    """That of Odonata."""
+    """Version of odonata."""
     name: str
     """Name of the sweep."""
     outcome: str
-    """How the sweep ended."""
+    """Outcome of the sweep."""
     scenario: str
-    """The scenario that it goes out from."""
+    """The base scenario."""
     swept: list[Any]
-    """The keys that differ between points."""
+    """The swept keys."""
     points: Count
-    """Points."""
+    """Number of points."""
     seeds: Count
-    """Runs of a point with seeds of their own."""
+    """Largest number of seeds of a point."""
     confidence: Number
-    """Confidence of the intervals, below 1."""
+    """Level of the intervals, below 1."""
     runs: dict[str, Count]
-    """Runs by how they came to be."""
+    """Number of runs by origin."""
     failed: list[Any]
-    """Runs that did not end as their scenario asks for."""
+    """Failed runs."""
     wall_s: Number
-    """Time that it took, in seconds."""
+    """Wall time, in seconds."""
 
 
-#: Ends for reasons outside the simulation: they are no results, and run again by the next call.
+#: Outcomes with a cause outside the simulation: they are no results, and the next call runs them again.
 HOST_FAILURES = ("crashed", "killed", "out-of-memory", "timed-out", "failed", "wrong-input")
 
-#: Ends of a process that may be another's fault, and are tried again at once.
+#: Outcomes of a process that another process may have caused; the run is retried at once.
 TRIED_AGAIN = ("crashed", "killed")
 
 
 def of_results(key: str, results: Results) -> dict[str, Any]:
-    """What is kept of the results of a run."""
+    """The record of a run with results."""
     latencies = {row["job"]: row for row in job_rows(results)}
     run = results.run
     kept = ("outcome", "detail", "digest", "simulated_s", "wall_s", "cpu_s", "events", "peak_rss_bytes")
@@ -102,17 +102,17 @@ def of_results(key: str, results: Results) -> dict[str, Any]:
 
 
 def failure(key: str, outcome: str, detail: str) -> dict[str, Any]:
-    """What is kept of a run that has no results."""
+    """The record of a run without results."""
     nothing = ("digest", "simulated_s", "wall_s", "cpu_s", "events", "peak_rss_bytes", "folder")
     rest: dict[str, Any] = dict.fromkeys(nothing)
     return {"key": key, "outcome": outcome, "detail": detail, **rest, "jobs": [], "places": {}, "attempts": 1}
 
 
 def is_good(kept: Mapping[str, Any]) -> bool:
-    """Whether a run ended as its scenario asks for."""
+    """Whether a run succeeded."""
     return kept["outcome"] in GOOD_OUTCOMES
 
 
 def is_result(kept: Mapping[str, Any]) -> bool:
-    """Whether the run would end the same if it was run again."""
+    """Whether a repetition of the run would end the same way."""
     return kept["outcome"] not in HOST_FAILURES

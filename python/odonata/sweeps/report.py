@@ -1,13 +1,13 @@
-"""The report of a sweep: axes are chosen in the page, intervals come from replications.
+"""The report of a sweep: the page selects axes, intervals come from replications.
 
-A sweep is a tidy table, a row per point and job. What a column is, its field's metadata says under `role`:
+A sweep is a tidy table, a row per point and job. The metadata of a column's field has a `role`:
 
 - `axis`: a setting that the sweep varies, text or number, named by its dotted key;
-- `replication`: what tells repetitions of a point apart, such as the seed;
-- `metric`: what was measured, with `unit` and `description` as in all tables.
+- `replication`: a column that distinguishes repetitions of a point, such as the seed;
+- `metric`: a measurement, with `unit` and `description` as in all tables.
 
-Without roles, columns that the tables `jobs` and `slowdown` have are metrics, `seed` is the replication,
-`PASSED_OVER` says what is passed over, and all other columns are axes.
+Without roles, columns of the tables `jobs` and `slowdown` are metrics, `seed` is the replication,
+`PASSED_OVER` lists ignored columns, and all other columns are axes.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from odonata.sweeps.labels import together
 from odonata.sweeps.statistics import quantile
 from odonata.sweeps.table import words
 
-#: Columns that say which row it is, and nothing to draw.
+#: Columns that identify a row.
 PASSED_OVER = ("point", "digest", "outcome", "folder", "workload")
 
-#: Half an interval of 95% in standard errors, by degrees of freedom from 1 on.
+#: Half-width of a 95% interval in standard errors, by degrees of freedom from 1 on.
 STUDENT_T = tuple(round(quantile(0.95, freedom), 3) for freedom in range(1, 31))
 
-#: Rows of the table in the page.
+#: Most rows of the table in the page.
 MOST_ROWS = 2000
 
 
@@ -48,14 +48,14 @@ def html(file: Path) -> str:
         )
     columns = {name: [_plain_value(value) for value in table[name].to_pylist()] for name in roles}
     axes = [name for name, role in roles.items() if role == "axis"] or ["job"]
-    # Points that set different keys are told apart by their names.
+    # Points that set different keys are distinguished by their names.
     if chosen := labels.of_points([name for name in axes if name != "job"], columns):
         columns[labels.POINTS] = [
             labels.label(dict(zip(chosen, values, strict=True)))
             for values in zip(*(columns[name] for name in chosen), strict=True)
         ]
         axes = [labels.POINTS, *(name for name in axes if name not in chosen)]
-    # Without baselines there are no slowdowns: nothing to draw.
+    # Without baselines there are no slowdowns to draw.
     metrics = [
         name
         for name, role in roles.items()
@@ -69,7 +69,7 @@ def html(file: Path) -> str:
     }
     repeats = [name for name, role in roles.items() if role == "replication"]
     count = _replications(columns, [*axes, "job"])
-    # Of keys that change together one is an axis: to hold another still would leave a single point.
+    # Of keys that change together only one is an axis: fixing another would leave a single point.
     alike = together({name: columns[name] for name in axes})
     drawn = list(alike)
     compared = " A slowdown compares runs of one point; to compare points, choose time."
@@ -91,7 +91,7 @@ def html(file: Path) -> str:
 
 
 def interval(values: list[float]) -> tuple[float, float | None]:
-    """Mean and half of the 95% confidence interval of the mean; None of a single value.
+    """Mean and half-width of its 95% confidence interval; None for a single value.
 
     >>> interval([1.0, 2.0, 3.0])[0], round(interval([1.0, 2.0, 3.0])[1], 3)
     (2.0, 2.484)
@@ -103,7 +103,8 @@ def interval(values: list[float]) -> tuple[float, float | None]:
 
 
 def _said_together(alike: dict[str, list[str]]) -> str:
-    """
+    """The note about settings that change together.
+
     >>> _said_together({"load": [], "routing": ["levels", "via"]})
     ' Settings that change with routing: levels, via.'
     """
@@ -142,7 +143,7 @@ def _plain_value(value: Any) -> Any:
 
 
 def _replications(columns: dict[str, list[Any]], keys: list[str]) -> int:
-    """The most rows that only differ in what is a replication."""
+    """The largest number of rows that differ only in replications."""
     counts: dict[tuple[Any, ...], int] = {}
     for key in zip(*(columns[name] for name in keys), strict=True):
         counts[key] = counts.get(key, 0) + 1
@@ -182,7 +183,8 @@ def _drawing(
     }
     for name in texts:
         values = list(texts[name].items())
-        # What is neither across nor in color is held at a value: means over settings would be of nothing.
+        # An axis that is neither across nor in color is fixed at a value: means over settings have no
+        # meaning.
         choices = [*values, ("", "all")] if name in axes else [("", "all"), *values]
         controls.append(Control(f"only:{name}", f"{name}, if not drawn", choices))
     data = {
@@ -207,7 +209,7 @@ def _drawing(
 
 
 def json_key(value: Any) -> str:
-    """A value as the script of the page writes it, to compare by.
+    """A value as the script of the page writes it, for comparisons.
 
     >>> json_key(1.0), json_key(True), json_key("a"), json_key(None)
     ('1', 'true', 'a', 'null')

@@ -1,4 +1,4 @@
-"""What a sweep has found: a table of points, intervals, and what failed."""
+"""The results of a sweep: a table of points, intervals, and failures."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Sweep:
         """Opens the folder that `odonata sweep` wrote.
 
         Raises:
-            FileNotFoundError: It holds no sweep.json. It is an `InputError` too.
+            FileNotFoundError: It holds no sweep.json. The error is also an `InputError`.
             InputError: It is damaged.
 
         >>> from odonata import Sweep
@@ -60,7 +60,7 @@ class Sweep:
         'completed'
         """
         path = Path(folder)
-        # `Path.is_file` raises for a name that no file can have.
+        # `Path.is_file` raises for invalid file names.
         if not os.path.isfile(path / SWEEP_FILE):
             raise NoResult("not a sweep", file=str(path), expected=f"a folder that holds {SWEEP_FILE}")
         description = run_record.read(path / SWEEP_FILE, record.SweepRecord)
@@ -69,7 +69,7 @@ class Sweep:
 
     @property
     def outcome(self) -> str:
-        """`completed`, `failed` if a run did not end well, or `interrupted`.
+        """`completed`, `failed` if a run failed, or `interrupted`.
 
         >>> import pyarrow as pa
         >>> Sweep({"outcome": "failed"}, pa.table({}), pa.table({})).outcome
@@ -79,7 +79,7 @@ class Sweep:
 
     @property
     def failed(self) -> list[dict[str, Any]]:
-        """The runs that did not end well: point, seed, job (if alone), outcome, detail.
+        """The failed runs: point, seed, job (if alone), outcome, detail.
 
         >>> import pyarrow as pa
         >>> Sweep({"outcome": "completed", "failed": []}, pa.table({}), pa.table({})).failed
@@ -119,7 +119,7 @@ class Sweep:
         return to_polars(self.table, "Sweep.to_polars")
 
     def intervals(self, *measures: str) -> pa.Table:
-        """Mean and confidence interval per point, job and measure; of these measures, or of all.
+        """Mean and confidence interval per point, job and measure, for the given measures or all.
 
         >>> import pyarrow as pa
         >>> found = pa.table({"measure": ["elapsed_ratio", "mpi_s"], "mean": [1.2, 3.0]})
@@ -158,17 +158,17 @@ class Sweep:
         return picture.figure(self, measure, x)
 
     def report(self, file: str | os.PathLike[str] | None = None, *, force: bool = False) -> str:
-        """One HTML page of the sweep, whose axes are chosen in the page (docs/report.md).
+        """One HTML page of the sweep, with selectable axes (docs/report.md).
 
         Args:
-            file: Where to write it too, whole or not at all.
-            force: Replace a file that is there.
+            file: Also write the page to this file, whole or not at all.
+            force: Replace an existing file.
 
         Returns:
             The page.
 
         Raises:
-            InputError: `file` cannot be written, or is there already.
+            InputError: `file` cannot be written, or exists.
         """
         output = None if file is None else OutputFile(file, key="file", replace=force)
         with tempfile.TemporaryDirectory(prefix="odonata-") as scratch:

@@ -37,7 +37,7 @@ from odonata.sweeps.store import INTERVALS, POINTS, SWEEP_FILE, Store
 if TYPE_CHECKING:
     from odonata.scenario.given import ScenarioLike
 
-#: Of sweep.json.
+#: Version of sweep.json.
 FORMAT = 1
 
 
@@ -60,21 +60,21 @@ def sweep(
 
     Args:
         scenario: A sweep file (docs/sweeps.md), a scenario file, a `Scenario`, or one as a dictionary.
-        out: Folder of the sweep. What has been run in it is not run again. Without it the results stay in
+        out: Folder of the sweep. Completed runs in it are not repeated. Without it the results stay in
             memory.
         over: Further axes: a list of values for a key of the scenario.
-        seeds: Seeds of every point: so many, or these.
+        seeds: Seeds of every point: their number, or a list.
         overrides: Settings of all points, by dotted key.
-        baselines: Whether every job is run alone too, as the scenario says if this is None.
-        processes: Runs at the same time. Default: as many as there are cores.
-        dask: Address of a Dask scheduler, on whose workers it is run.
-        slurm: The jobs of Slurm in which it is run.
+        baselines: Also run every job alone. Default: as the scenario says.
+        processes: Simultaneous runs. Default: one per core.
+        dask: Address of a Dask scheduler whose workers execute the runs.
+        slurm: The Slurm jobs that execute the runs.
         keep: "tables" keeps all tables of every run.
-        reuse: Folders of other sweeps, whose runs need not be run again.
-        progress: Called about ten times a second; or whether a line is shown. By default one is in notebooks.
+        reuse: Folders of other sweeps, whose runs are not repeated.
+        progress: Called about ten times a second; or whether to show a line. Default: only in notebooks.
 
     Raises:
-        InputError: Something is wrong with the sweep or one of its points; nothing was run.
+        InputError: The sweep or one of its points is invalid; nothing was run.
 
     >>> import odonata
     >>> found = odonata.sweep("examples/interference.toml", over={"jobs.training.ranks": [32, 64]}, seeds=3)
@@ -118,7 +118,7 @@ def sweep(
 
 
 def _own(value: Any) -> Any:
-    """A number of numpy as one of Python; all else as it is.
+    """Converts numbers of numpy to Python; other values stay.
 
     >>> import numpy as np
     >>> [_own(value) for value in (np.int64(8), "8 KiB", 0.5)]
@@ -128,7 +128,7 @@ def _own(value: Any) -> Any:
 
 
 def amended(spec: Spec, axes: Sequence[Axis], chosen: Mapping[str, Any]) -> Spec:
-    """A sweep with more axes, and with what options say; those that are None say nothing."""
+    """A sweep with further axes and with values of options; None leaves a value unchanged."""
     there = [key for axis in spec.axes for key in axis.keys]
     for axis in axes:
         for key in axis.keys:
@@ -152,7 +152,7 @@ def execute(
     stop: runner.StopRequest,
     report: Callable[[Progress], None] | None = None,
 ) -> Sweep:
-    """Runs the sweep `spec` in the folder `out`, or what is left of it; `settings` are KEY=VALUE."""
+    """Runs the sweep `spec` in the folder `out`, or the rest of it; `settings` are KEY=VALUE."""
     begin = time.perf_counter()
     points = sweep_points.of(spec, spec.text or reading.read_scenario(spec.scenario), settings)
     _check_stop(spec, points)
@@ -189,7 +189,7 @@ def _executor(spec: Spec, store: Store) -> Executor:
 
 
 def _check_stop(spec: Spec, points: list[sweep_points.Point]) -> None:
-    """Refuses a rule that waits for what will never be there."""
+    """Refuses a rule whose metric or jobs will never appear."""
     if spec.stop is None:
         return
     names = sweep_table.measure_names()
@@ -209,7 +209,7 @@ def _check_stop(spec: Spec, points: list[sweep_points.Point]) -> None:
 def _description(
     spec: Spec, points: list[sweep_points.Point], scheduler: Scheduler, table: Any, *, interrupted: bool
 ) -> dict[str, Any]:
-    """The contents of sweep.json, but for the wall time."""
+    """The content of sweep.json, except for the wall time."""
     failed = [_failure(*one) for one in scheduler.failures()]
     seeds: dict[int, int] = {}
     for index, _ in scheduler.cells:
@@ -250,7 +250,7 @@ def _failure(cell: Cell, job: str | None, kept: Mapping[str, Any]) -> dict[str, 
 
 
 def _written(found: Sweep) -> Sweep:
-    """The same; its files are written, sweep.json last."""
+    """The same sweep, after writing its files, sweep.json last."""
     assert found.path is not None
     tables.write(found.table, found.path, POINTS)
     tables.write(found.intervals(), found.path, INTERVALS)
@@ -261,5 +261,5 @@ def _written(found: Sweep) -> Sweep:
 
 
 def _plain(value: Any) -> Any:
-    """A value of TOML that JSON has not: times of day."""
+    """Converts TOML values without a JSON type: times of day."""
     return None if isinstance(value, float) and math.isnan(value) else str(value)

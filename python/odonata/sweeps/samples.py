@@ -1,8 +1,8 @@
 """Samples of a space of parameters: random, Latin hypercube, Sobol.
 
-Points are drawn in the unit cube and mapped to the range of each key. Random and Latin hypercube samples are
-drawn by Python's generator, whose numbers for a seed do not change between versions; Sobol's sequence is that
-of scipy, scrambled, an optional dependency.
+Points are drawn in the unit cube and mapped to the range of each key. Random and Latin hypercube samples use
+Python's generator, whose numbers for a seed are stable across versions. Sobol's sequence is that of scipy,
+scrambled; scipy is an optional dependency.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ METHODS = ("random", "latin-hypercube", "sobol")
 
 @dataclass(frozen=True)
 class Range:
-    """Where the values of a key are drawn from: an interval, or a list of choices."""
+    """The range of a key's values: an interval, or a list of choices."""
 
     low: float = 0.0
     high: float = 1.0
-    #: The unit of both, as the user wrote it; empty if they are plain numbers.
+    #: The unit of both bounds, as the user wrote it; empty for plain numbers.
     unit: str = ""
     logarithmic: bool = False
     whole: bool = False
@@ -54,7 +54,7 @@ class Range:
 
 
 def range_of(table: Table) -> Range:
-    """The range that a table of a sweep file says, or an `InputError`."""
+    """The range in a table of a sweep file; raises `InputError` if invalid."""
     table.refuse_others(("low", "high", "scale", "integer"))
     bounds = []
     for name in ("low", "high"):
@@ -76,14 +76,14 @@ def range_of(table: Table) -> Range:
 
 
 def unit_cube(method: str, count: int, dimensions: int, seed: int) -> list[list[float]]:
-    """So many points with coordinates from 0 to below 1.
+    """Points in the unit cube, with coordinates from 0 to below 1.
 
     >>> points = unit_cube("latin-hypercube", 4, 2, seed=1)
     >>> [sorted(int(4 * x) for x in axis) for axis in zip(*points)]
     [[0, 1, 2, 3], [0, 1, 2, 3]]
 
     Raises:
-        MissingPackage: Sobol's sequence without scipy.
+        MissingPackage: Sobol's sequence needs scipy.
     """
     draw = random.Random(seed)
     if method == "random":
@@ -105,6 +105,6 @@ def unit_cube(method: str, count: int, dimensions: int, seed: int) -> list[list[
 
 
 def draw(method: str, count: int, ranges: Sequence[Range], seed: int) -> list[tuple[Any, ...]]:
-    """A sample of so many points of the space that the ranges span."""
+    """A sample of `count` points of the space that the ranges span."""
     points = unit_cube(method, count, len(ranges), seed)
     return [tuple(one.at(share) for one, share in zip(ranges, point, strict=True)) for point in points]

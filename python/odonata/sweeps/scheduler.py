@@ -1,7 +1,7 @@
-"""Runs the points of a sweep: what is in the store already is not run, what dies is tried again.
+"""Executes the points of a sweep: results in the store are reused, crashed runs are retried.
 
-A *cell* is a point with a seed: its run, and then every job of it alone. The latter wait for the run, which
-says where each job is; those that are the same for several cells are run once.
+A *cell* is a point with a seed: its run, and then every job of it alone. The baselines wait for the run,
+which determines the nodes of each job. Baselines that several cells share run once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from odonata.sweeps.store import Store
 from odonata.sweeps.table import measures
 from odonata.sweeps.work import Work, alone_key, run_key, run_task
 
-#: Wall time between two looks at whether the user wants to stop, in seconds.
+#: Wall time between two checks for a stop request, in seconds.
 SLICE_S = 0.1
 
 
@@ -35,25 +35,25 @@ class Cell:
     point: Point
     seed: int
     key: str
-    #: The keys of its baselines, by job, once its run has ended well.
+    #: The keys of its baselines, by job, once its run has succeeded.
     alone: dict[str, str] = field(default_factory=dict)
-    #: Whether all of them have ended.
+    #: Whether all its runs have ended.
     over: bool = False
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a sweep has come."""
+    """Progress of a sweep."""
 
-    #: Points, each with a seed, that have ended, and that there are; the latter grows with a `stop` rule.
+    #: Completed cells, and all cells; the latter grows with a `stop` rule.
     done: int
     planned: int
-    #: Runs that have ended since the start; baselines are runs too.
+    #: Runs that ended since the start, including baselines.
     runs: int
-    #: Runs that were in the store, or are those of another point.
+    #: Runs found in the store, or shared with another point.
     reused: int
     failed: int
-    #: Keys of what runs, and how far it has come.
+    #: Keys of the running runs, and their progress.
     running: dict[str, float | None]
     wall_s: float
     #: Estimated wall time left, in seconds.
@@ -64,7 +64,7 @@ Report = Callable[[Progress], None]
 
 
 class Scheduler:
-    """One sweep in the making."""
+    """The execution of one sweep."""
 
     def __init__(
         self,
@@ -81,27 +81,27 @@ class Scheduler:
         self._stop = stop
         self._report = report
         self.cells: dict[tuple[int, int], Cell] = {}
-        #: All that has ended, failures of this computer included, by key.
+        #: All ended runs by key, including failures of this computer.
         self.runs: dict[str, dict[str, Any]] = dict(store.runs)
         self._waiting: deque[Work] = deque()
-        #: What is waiting or running, and the cells for which it is.
+        #: Waiting or running keys, and the cells that need them.
         self._asked: dict[str, list[Cell]] = {}
         self._work: dict[str, Work] = {}
         self._attempts: dict[str, int] = {}
-        #: Cells of each point that are not over.
+        #: Number of incomplete cells of each point.
         self._open: dict[int, int] = {}
         self.executed = self.reused = 0
         self._over = self._failed = 0
-        #: Baselines of runs that have not ended, which are not asked for yet.
+        #: Baselines that are not requested yet, because their run has not ended.
         self._to_come = 0
-        #: Wall time of runs that were in the store.
+        #: Wall time of the runs in the store.
         self._earlier_s: list[float] = []
         self._start = time.perf_counter()
         for point in points:
             self._add(point, _seeds(spec, point))
 
     def run(self) -> None:
-        """Runs all, or until `stop` is requested; what then still runs is given up."""
+        """Runs everything, or until `stop` is requested; runs in progress are then abandoned."""
         while (self._asked or self._waiting) and not self._stop.requested:
             while self._waiting and self._executor.room() > 0:
                 self._executor.submit(self._waiting.popleft())
@@ -115,7 +115,7 @@ class Scheduler:
         return cell.key in self.runs and all(key in self.runs for key in cell.alone.values())
 
     def failures(self) -> list[tuple[Cell, str | None, dict[str, Any]]]:
-        """What has not ended well: the cell, the job if it is a baseline, and what is kept of it."""
+        """The failed runs: the cell, the job for a baseline, and the record."""
         found: list[tuple[Cell, str | None, dict[str, Any]]] = []
         for cell in self.cells.values():
             for job, key in ((None, cell.key), *cell.alone.items()):
@@ -125,12 +125,12 @@ class Scheduler:
         return found
 
     def progress(self) -> Progress:
-        """How far it has come."""
+        """The current progress."""
         running = dict(self._executor.running())
         wall_s = time.perf_counter() - self._start
         part = sum(share or 0.0 for share in running.values())
         pace = Pace(wall_s, self.executed + part, len(running), self._earlier_s)
-        # Until their run has ended every baseline counts, though some will be those of other points.
+        # Until their run has ended, every baseline counts, though some will be shared with other points.
         left = len(self._asked) - part + self._to_come
         return Progress(
             self._over,
@@ -152,7 +152,7 @@ class Scheduler:
             self._ask(cell, Work(cell.key, run_task(point, seed, self._executor.threads)))
 
     def _ask(self, cell: Cell, work: Work) -> None:
-        """Sees to it that `work` is done, if it is not."""
+        """Requests `work` for a cell, unless it is done or requested."""
         wants_tables = self._spec.keep == "tables"
         kept = self.runs.get(work.key)
         if kept is not None and (not wants_tables or self._has_tables(kept)):
@@ -169,7 +169,7 @@ class Scheduler:
         folder = self._store.run_folder / work.key if wants_tables else None
         self._asked[work.key] = [cell]
         self._work[work.key] = replace(work, folder=folder, timeout_s=self._spec.timeout_s)
-        # Baselines come first: they complete what has begun.
+        # Baselines come first: they complete a cell.
         if work.task.only is None:
             self._waiting.append(self._work[work.key])
         else:
@@ -179,7 +179,7 @@ class Scheduler:
         return kept["folder"] is not None and (self._store.folder / kept["folder"]).is_dir()
 
     def _take(self, kept: dict[str, Any]) -> None:
-        """Keeps what has ended, or has it run once more."""
+        """Keeps the record of an ended run, or retries the run."""
         key = kept["key"]
         attempts = self._attempts[key] = self._attempts.get(key, 0) + 1
         if kept["outcome"] in record.TRIED_AGAIN and attempts < self._spec.attempts:
@@ -195,7 +195,7 @@ class Scheduler:
             self._ended_for(cell)
 
     def _ended_for(self, cell: Cell) -> None:
-        """Goes on with a cell, one of whose runs has ended."""
+        """Continues with a cell after one of its runs has ended."""
         if cell.over:
             return
         kept = self.runs[cell.key]
@@ -231,7 +231,7 @@ class Scheduler:
         cells = [cell for (index, _), cell in self.cells.items() if index == point.index]
         if len(cells) >= stop.most or not self._too_wide(cells, stop):
             return
-        # A quarter more at a time: between two looks there is work for several processes.
+        # A quarter more at a time keeps several processes busy between two checks.
         more = min(max(1, len(cells) // 4), stop.most - len(cells))
         first = max(cell.seed for cell in cells) + 1
         self._add(point, list(range(first, first + more)))

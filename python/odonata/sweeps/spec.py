@@ -1,6 +1,6 @@
-"""What a sweep is asked for: the scenario, the axes of its points, seeds, and how it is run.
+"""The specification of a sweep: the scenario, the axes of its points, seeds, and execution.
 
-It is written as a sweep file (TOML), or given as options of the command or arguments of `odonata.sweep`.
+It comes from a sweep file (TOML), options of the command or arguments of `odonata.sweep`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from odonata.sweeps.axes import Axis
 from odonata.sweeps.reader import Source, Table, read
 from odonata.sweeps.values import parse
 
-#: Seeds at most: of a point, and where a `stop` rule says nothing else.
+#: Most seeds of a point, and the default of a `stop` rule.
 MOST_SEEDS, DEFAULT_MOST = 10_000, 50
 
 #: The keys of a sweep file.
@@ -30,15 +30,15 @@ KEYS = (
 
 @dataclass(frozen=True)
 class Stop:
-    """When a point has seeds enough: once the interval of a metric's mean is narrow."""
+    """The rule for enough seeds of a point: the interval of a metric's mean is narrow."""
 
     #: A measure of the table of points, such as `elapsed_ratio`.
     metric: str
     #: Half-width of the interval, as a share of the mean.
     half_width: float
-    #: Seeds at most.
+    #: Most seeds.
     most: int = DEFAULT_MOST
-    #: The jobs for which it has to be; all that have the metric if there are none.
+    #: The jobs that must satisfy it; empty: all jobs with the metric.
     jobs: tuple[str, ...] = ()
 
 
@@ -50,14 +50,14 @@ class Slurm:
     '4 GB'
     """
 
-    #: The default partition if None.
+    #: The partition; None: the default one.
     partition: str | None = None
     #: Wall time of a worker, HH:MM:SS.
     time: str = "01:00:00"
     memory: str = "4 GB"
-    #: Cores of a worker, each of which runs a point.
+    #: Cores of a worker; each executes a point.
     cores: int = 1
-    #: Workers, each of which is a job of Slurm.
+    #: Workers; each is a job of Slurm.
     workers: int = 1
     account: str | None = None
     #: Further directives, such as `--qos=short`.
@@ -66,29 +66,29 @@ class Slurm:
 
 @dataclass(frozen=True)
 class Spec:
-    """A sweep, as asked for."""
+    """A sweep, as specified."""
 
     scenario: Path
     name: str
     source: Source = field(default_factory=Source)
-    #: The scenario itself, where it is no file.
+    #: The scenario's text, if it is not a file.
     text: str | None = None
     #: Settings of all points.
     fixed: Mapping[str, Any] = field(default_factory=dict)
     axes: tuple[Axis, ...] = ()
-    #: Seeds of every point: so many, from that of the scenario on, or these.
+    #: Seeds of every point: their number, counted from the scenario's seed, or a list.
     seeds: int | tuple[int, ...] = 1
     stop: Stop | None = None
-    #: Of the confidence intervals.
+    #: Level of the confidence intervals.
     confidence: float = 0.95
-    #: Whether every job is run alone too; as the scenario says if None.
+    #: Whether every job also runs alone; None: as the scenario says.
     baselines: bool | None = None
     processes: int | None = None
-    #: Wall time of a run, in seconds.
+    #: Largest wall time of a run, in seconds.
     timeout_s: float | None = None
-    #: How often a run is begun whose process dies.
+    #: Number of attempts for a run whose process crashes.
     attempts: int = 3
-    #: Whether all tables of every run are kept.
+    #: Which tables of every run are kept.
     keep: str = "nothing"
     #: Address of a Dask scheduler.
     dask: str | None = None
@@ -96,12 +96,12 @@ class Spec:
 
 
 def is_sweep(table: Table) -> bool:
-    """Whether a file is a sweep, not a scenario: only a sweep names its scenario."""
+    """Whether a file is a sweep: only a sweep names its scenario."""
     return "scenario" in table.values
 
 
 def of_file(table: Table) -> Spec:
-    """The sweep that a file says, or an `InputError`."""
+    """The sweep of a file; raises `InputError` if invalid."""
     table.refuse_others(KEYS)
     file = table.source.file
     assert file is not None
@@ -130,7 +130,7 @@ def of_file(table: Table) -> Spec:
 
 
 def checked(spec: Spec) -> Spec:
-    """The same, if its parts fit together; else an `InputError`."""
+    """The same sweep, if its parts fit together; otherwise raises `InputError`."""
     count = math.prod(len(axis.rows) for axis in spec.axes)
     if count > axes.MOST_POINTS:
         raise spec.source.error(
@@ -146,7 +146,7 @@ def checked(spec: Spec) -> Spec:
             expected="a number of seeds",
         )
     if spec.stop is not None and isinstance(spec.seeds, int):
-        # An interval takes two seeds; three to be believed a little.
+        # An interval needs two seeds; with three it is somewhat reliable.
         least = max(spec.seeds, 3)
         if spec.stop.most < least:
             raise spec.source.error(
@@ -167,7 +167,7 @@ def _seeds(table: Table) -> int | tuple[int, ...]:
 
 
 def seed_list(values: Sequence[Any], source: Source, key: str) -> tuple[int, ...]:
-    """Seeds as they were given, each once."""
+    """A list of distinct seeds."""
     whole = all(isinstance(one, int) and not isinstance(one, bool) for one in values)
     if not values or not whole or len(set(values)) < len(values):
         raise source.error("not a list of seeds", key, value=values, expected="whole numbers, each once")
@@ -219,7 +219,7 @@ def _slurm(table: Table) -> Slurm | None:
 
 
 def seeds_option(text: str) -> int | tuple[int, ...]:
-    """What `--seeds 20` or `--seeds 1,5,9` says."""
+    """The value of an option `--seeds 20` or `--seeds 1,5,9`."""
     source = Source()
     try:
         numbers = [int(part) for part in text.split(",")]
@@ -235,7 +235,7 @@ def seeds_option(text: str) -> int | tuple[int, ...]:
 
 
 def load(file: Path) -> Spec:
-    """The sweep in a file; of a scenario, one with a single point."""
+    """The sweep of a file; a scenario becomes a sweep with a single point."""
     table = read(file)
     if is_sweep(table):
         return of_file(table)

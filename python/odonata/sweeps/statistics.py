@@ -17,7 +17,7 @@ class Interval(NamedTuple):
 
     number: int
     mean: float
-    #: Standard deviation of the sample; not a number of a single observation, as the half-width.
+    #: Standard deviation of the sample; NaN for a single observation, like the half-width.
     deviation: float
     half_width: float
 
@@ -58,7 +58,7 @@ def interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
 
 @functools.cache
 def quantile(confidence: float, freedom: int) -> float:
-    """The t for which Student's distribution has this probability between -t and t.
+    """The t such that Student's distribution has this probability between -t and t.
 
     >>> [round(quantile(0.95, n), 3) for n in (1, 2, 4, 9, 30)]
     [12.706, 4.303, 2.776, 2.262, 2.042]
@@ -75,9 +75,9 @@ def quantile(confidence: float, freedom: int) -> float:
 
 
 def central_probability(t: float, freedom: int) -> float:
-    """The probability between -t and t of Student's distribution with so many degrees of freedom.
+    """The probability between -t and t of Student's distribution with `freedom` degrees of freedom.
 
-    Finite sums for whole numbers of them: Abramowitz and Stegun, 26.7.3 and 26.7.4.
+    Finite sums for integers: Abramowitz and Stegun, 26.7.3 and 26.7.4.
 
     >>> round(central_probability(1.0, 1), 12), round(central_probability(1.0, 2), 6)
     (0.5, 0.57735)

@@ -1,8 +1,8 @@
-"""The folder of a sweep: a journal of the runs that have ended, from which a sweep goes on.
+"""The folder of a sweep: a journal of ended runs, from which the sweep resumes.
 
-The journal is a line of JSON per run, appended when it ends, so that a process that is killed loses what was
-running and nothing else; a line that was not written to its end is cut off. By its keys (`work`) it is the
-cache of every later sweep in this folder too.
+The journal is a line of JSON per run, appended when the run ends. A killed process therefore loses only
+running work; an incomplete last line is cut off. By its keys (`work`), the journal is also the cache of later
+sweeps in this folder.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from odonata.base.partial import LOCK
 from odonata.errors import InputError, check_text, is_mistake, option
 from odonata.sweeps import record
 
-#: The file that makes a folder that of a sweep.
+#: The file that marks a folder as that of a sweep.
 JOURNAL_FILE = "journal.jsonl"
-#: What is written at the end of every call.
+#: The files that every call writes at its end.
 SWEEP_FILE, POINTS, INTERVALS = "sweep.json", "points", "intervals"
 #: Tables of runs, if they are kept.
 RUNS = "runs"
 
 
 class Store:
-    """The folder, locked; `runs` are those that have ended, by key.
+    """The locked folder; `runs` are the ended runs, by key.
 
-    Raises `InputError` if it is something else, or another process works on it.
+    Raises `InputError` if the folder is of another kind, or another process works on it.
     """
 
     def __init__(self, target: str | os.PathLike[str], reuse: list[Path] | None = None) -> None:
@@ -40,7 +40,7 @@ class Store:
         self.folder = Path(target)
         self.runs: dict[str, dict[str, Any]] = {}
         for other in reuse or []:
-            # `Path.is_file` raises for a name that no file can have.
+            # `Path.is_file` raises for invalid file names.
             if not os.path.isfile(other / JOURNAL_FILE):
                 raise InputError(
                     "not a sweep",
@@ -57,7 +57,7 @@ class Store:
 
     @property
     def run_folder(self) -> Path:
-        """Where tables of runs are kept."""
+        """The folder for tables of runs."""
         return self.folder / RUNS
 
     def __enter__(self) -> Self:
@@ -79,7 +79,7 @@ class Store:
         if place.is_file():
             self.runs |= read(place)
         self._journal = os.open(place, os.O_RDWR | os.O_CREAT, 0o666)
-        # What a process that was killed has not written to its end.
+        # Removes the incomplete line of a killed process.
         text = foreign.read_bytes(place)
         os.ftruncate(self._journal, text.rfind(b"\n") + 1)
         os.lseek(self._journal, 0, os.SEEK_END)
@@ -102,11 +102,11 @@ class Store:
             for folder in reversed(self._made):
                 try:
                     folder.rmdir()
-                except OSError:  # there is something in it
+                except OSError:  # not empty
                     break
 
     def add(self, kept: dict[str, Any]) -> None:
-        """Keeps a run that has ended."""
+        """Records an ended run."""
         assert self._journal is not None
         self.runs[kept["key"]] = kept
         line = json.dumps(kept, separators=(",", ":")).encode() + b"\n"
@@ -132,7 +132,7 @@ class Store:
 
 
 def read(journal: Path) -> dict[str, dict[str, Any]]:
-    """The results in a journal, by key; what is damaged, or ended for no reason of its own, runs again."""
+    """The results in a journal, by key; damaged entries and failures of the computer are left out."""
     found: dict[str, dict[str, Any]] = {}
     for line in foreign.read_bytes(journal).split(b"\n")[:-1]:
         try:

@@ -1,7 +1,7 @@
 """The tables of a sweep: a row per point, seed and job; a row per point, job and measure with its interval.
 
-Swept keys are columns of their own, under the name that the user has written; the metadata of their fields
-say `odonata.swept` = `true`, and their unit.
+Swept keys are columns, under the name that the user wrote. The metadata of their fields have `odonata.swept`
+= `true`, and their unit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from odonata.sweeps.scheduler import Cell
 
-#: Metadata by which a column of a swept key is known.
+#: Metadata that marks the column of a swept key.
 SWEPT = b"odonata.swept"
 
 POINTS_DOC = (
@@ -37,17 +37,17 @@ INTERVALS_DOC = (
 
 @dataclass(frozen=True)
 class Column:
-    """A column that every sweep has."""
+    """A column of every sweep."""
 
     name: str
     kind: str
     unit: str
     doc: str
-    #: What `odonata report` takes it for: `name`, `axis`, `replication` or `metric`.
+    #: Its role for `odonata report`: `name`, `axis`, `replication` or `metric`.
     role: str = "name"
 
 
-#: What comes after the swept keys.
+#: The columns after the swept keys.
 _ENDING = (
     Column("seed", "int64", "", "Seed of the run.", "replication"),
     Column("outcome", "string", "", "How the run ended, as in run.json; or how its process did."),
@@ -96,7 +96,7 @@ _INTERVAL = (
 
 @functools.cache
 def job_columns() -> tuple[Column, ...]:
-    """The measures of a job: of the tables `jobs` and `slowdown`, each once."""
+    """The measures of a job: those of the tables `jobs` and `slowdown`, each once."""
     documented = {table["table"]: table["columns"] for table in documentation()}
     found = [
         Column(c["name"], c["type"], c["unit"], c["doc"], "name" if c["type"] == "string" else "metric")
@@ -123,7 +123,7 @@ def job_columns() -> tuple[Column, ...]:
     return tuple(found)
 
 
-#: Measures that have a name of their own.
+#: Measures with a name of their own.
 _WORDS = {
     "elapsed": "time",
     "mpi": "time in MPI",
@@ -136,7 +136,7 @@ _WORDS = {
 
 
 def words(measure: str) -> str:
-    """A measure as people call it, without its unit.
+    """A measure in words, without its unit.
 
     >>> words("elapsed_ratio"), words("io_ratio"), words("elapsed_s")
     ('slowdown', 'slowdown of time in I/O', 'time')
@@ -156,18 +156,18 @@ def words(measure: str) -> str:
     name = name.removesuffix("_ratio").removesuffix("_alone")
     said = _WORDS.get(name, name.replace("_", " ").replace("mpi ", "MPI ").replace("io ", "I/O "))
     if ratio:
-        # A rate is better where it is larger.
+        # A larger rate is better.
         return f"{said}, together / alone" if "rate" in said or "bandwidth" in said else f"slowdown of {said}"
     return f"{said}, alone" if alone else said
 
 
 def measure_names() -> list[str]:
-    """The columns that are measures of a job, of which there are intervals."""
+    """The columns with measures of a job, which have intervals."""
     return [column.name for column in job_columns() if column.kind != "string"]
 
 
 def measures(cell: Cell, runs: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The measures of every job of a cell; none of one whose run has no results."""
+    """The measures of every job of a cell; none if its run has no results."""
     found: dict[str, dict[str, Any]] = {}
     for row in runs[cell.key]["jobs"]:
         job = row["job"]
@@ -188,7 +188,7 @@ def _known(value: Any) -> Any:
 
 
 def points_table(keys: list[str], cells: Iterable[Cell], runs: Mapping[str, Mapping[str, Any]]) -> pa.Table:
-    """The table of the points that have ended: a row per job, also of those without results."""
+    """The table of completed points: a row per job, also for jobs without results."""
     rows = []
     for cell in cells:
         kept = runs[cell.key]
@@ -213,7 +213,7 @@ def points_table(keys: list[str], cells: Iterable[Cell], runs: Mapping[str, Mapp
 
 
 def intervals_table(points: pa.Table, keys: list[str], confidence: float) -> pa.Table:
-    """The table of intervals, from that of the points; runs that did not end well do not count."""
+    """The table of intervals, from that of the points; failed runs are left out."""
     units = {column.name: column.unit for column in job_columns()}
     groups: dict[tuple[int, str], list[dict[str, Any]]] = {}
     for row in points.to_pylist():
@@ -226,7 +226,7 @@ def intervals_table(points: pa.Table, keys: list[str], confidence: float) -> pa.
             values = [float(row[name]) for row in good if row[name] is not None]
             if not values:
                 continue
-            # Runs that are equal are one observation, however many seeds gave it.
+            # Equal runs are one observation, whatever the number of seeds.
             found = interval(values if results > 1 else values[:1], confidence)
             rows.append(
                 {f"swept {key}": members[0][key] for key in keys}
@@ -240,7 +240,7 @@ def intervals_table(points: pa.Table, keys: list[str], confidence: float) -> pa.
             )  # fmt: skip
     columns = [Column("point", "int64", "", "Number of the point.")]
     fields, arrays = _start(columns, keys, rows)
-    # What the table of points has made of the values stays.
+    # The values of the table of points stay.
     for number, key in enumerate(keys, len(columns)):
         fields[number] = points.schema.field(key)
         arrays[number] = _array([row[f"swept {key}"] for row in rows], fields[number].type)
@@ -251,7 +251,7 @@ def intervals_table(points: pa.Table, keys: list[str], confidence: float) -> pa.
 
 
 def swept_keys(table: pa.Table) -> list[str]:
-    """The columns of a table of a sweep that are swept keys."""
+    """The swept keys among the columns of a sweep's table."""
     return [field.name for field in table.schema if (field.metadata or {}).get(SWEPT) == b"true"]
 
 
@@ -277,7 +277,7 @@ def _start(columns: list[Column], keys: list[str], rows: list[dict[str, Any]]) -
 def _field(column: Column) -> pa.Field:
     import pyarrow as pa
 
-    # Not as the core has them: any of them may have no value.
+    # Unlike the core's columns, any of them may lack values.
     kind = {"string": pa.string(), "float64": pa.float64()}.get(column.kind, pa.int64())
     metadata = {"description": column.doc, "role": column.role} | (
         {"unit": column.unit} if column.unit else {}

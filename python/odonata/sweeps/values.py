@@ -1,4 +1,4 @@
-"""Values of swept keys as columns: numbers in base units where all are quantities of one kind, else text."""
+"""Values of swept keys as columns: numbers in base units if all are quantities of one kind, else text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from odonata.base import quantities, toml_text
 from odonata.base.wording import quantity, setting_size
 
-#: What a unit is in base units, and which one that is.
+#: Factor to the base unit, and the base unit, by unit.
 UNITS: dict[str, tuple[float, str]] = (
     {name: (float(factor), "s") for name, factor in quantities.TIMES.items()}
     | {name: (float(factor), "bytes") for name, factor in quantities.SIZES.items()}
@@ -20,7 +20,7 @@ _QUANTITY = re.compile(r"\s*([+-]?\d[\d_]*\.?\d*(?:[eE][+-]?\d+)?)\s*([A-Za-z][A
 
 
 def parse(text: str) -> tuple[float, str] | None:
-    """Number and unit of a quantity; None if it is none.
+    """Number and unit of a quantity; None for other text.
 
     >>> parse("64 KiB"), parse("1.5us"), parse("random"), parse("3 apples")
     ((64.0, 'KiB'), (1.5, 'us'), None, None)
@@ -32,7 +32,7 @@ def parse(text: str) -> tuple[float, str] | None:
 
 
 def column(values: Sequence[Any]) -> tuple[list[Any], str]:
-    """The values of a key as a column has them, and their unit.
+    """The column of a key's values, and their unit.
 
     >>> column(["4 KiB", "1 MiB", None])
     ([4096.0, 1048576.0, None], 'bytes')
@@ -61,7 +61,7 @@ def _base(value: str) -> float:
 
 
 def text(value: Any) -> str:
-    """A value as people read it: what is no text, in TOML."""
+    """A value in readable form; non-text values in TOML."""
     return value if isinstance(value, str) else toml_text.value_text(value)
 
 

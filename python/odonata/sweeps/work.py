@@ -1,9 +1,9 @@
 """One run of a sweep as a piece of work, and its key: equal keys, equal results.
 
-The key is a digest of all that results depend on: the resolved scenario (without what only says how it is
-run), the seed, the content of the files that it reads, and the build of the simulator. A job alone has the
-key of the scenario with that job only, on the nodes and with the servers that it had beside the others:
-points that differ in other jobs share it.
+The key is a digest of everything that results depend on: the resolved scenario (without settings of
+execution), the seed, the content of the input files, and the build of the simulator. A job alone has the key
+of a scenario with only that job, on the nodes and with the servers that it had beside the others. Points that
+differ in other jobs share it.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from odonata import _core
 from odonata.running import runner
 from odonata.sweeps.points import Point
 
-#: Keys of the table `run` that results depend on; all others say where and how fast it runs.
+#: Keys of the table `run` that affect results; all others concern execution.
 _RUN_KEYS = ("blame", "io_rows", "message_rows", "series_interval", "time_limit", "timeline")
 
-#: Files up to this size count by their content, in bytes; larger ones by size and time of change.
+#: Files up to this number of bytes count by content; larger ones by size and time of change.
 _READ_UP_TO = 64 << 20
 
 
 @dataclass(frozen=True)
 class Work:
-    """A run, or a job of one alone."""
+    """A run, or one job of it alone."""
 
     key: str
     task: runner.Task
-    #: Where all its tables are kept; None: only what the table of points needs is.
+    #: The folder for all its tables; None: only the measures for the table of points are kept.
     folder: Path | None = None
     timeout_s: float | None = None
 
     @property
     def request(self) -> dict[str, Any]:
-        """What the process is told that carries it out."""
+        """The request to the process that executes it."""
         return {
             "key": self.key,
             "task": asdict(self.task),
@@ -55,10 +55,10 @@ def run_key(point: Point, seed: int) -> str:
 
 
 def alone_key(point: Point, seed: int, job: str, place: str, sends_for_s: float | None) -> str:
-    """The key of a job alone, at the `place` (nodes, servers of its ranks) that it has beside the others."""
+    """The key of a job alone, at its `place` (nodes, servers of its ranks) beside the others."""
     scenario = _relevant(point.scenario)
     number = point.jobs.index(job)
-    # Alone it waits for nobody; its place says all that its placement does.
+    # Alone, the job waits for no other; its place replaces its placement.
     alone = scenario["jobs"][number] | {"start_after": [], "until": [], "entry": None, "placement": None}
     return _digest(
         {
@@ -73,12 +73,12 @@ def alone_key(point: Point, seed: int, job: str, place: str, sends_for_s: float 
 
 
 def run_task(point: Point, seed: int, threads: int | None) -> runner.Task:
-    """The run of a point with a seed, on so many threads if the scenario leaves that open."""
+    """The run of a point with a seed, on `threads` threads if the scenario leaves that open."""
     overrides = [*point.task.overrides, "run.baselines=false"]
     if threads is not None and point.scenario["run"]["threads"] == "auto":
         overrides.append(f"run.threads={threads}")
     path = point.task.path
-    # The process that runs it may be in another folder.
+    # The process that executes it may run in another folder.
     return replace(
         point.task, overrides=overrides, seed=seed, path=path if path == "<dict>" else os.path.abspath(path)
     )
@@ -97,7 +97,7 @@ def places(ranks: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _relevant(scenario: Mapping[str, Any]) -> dict[str, Any]:
-    """A resolved scenario without what results do not depend on."""
+    """A resolved scenario without settings that do not affect results."""
     rest = {key: value for key, value in scenario.items() if key not in ("name", "preset", "seed", "run")}
     return rest | {"run": {key: scenario["run"].get(key) for key in _RUN_KEYS}}
 
@@ -109,13 +109,13 @@ def _digest(content: Any) -> str:
 
 @functools.cache
 def build() -> str:
-    """The version of the simulator, and a digest of its compiled part, as two builds may have one version."""
+    """The version of the simulator, and a digest of its compiled part, as two builds may share a version."""
     with open(_core.__file__, "rb") as file:
         return f"{_core.__version__} {hashlib.file_digest(file, 'blake2b').hexdigest()[:32]}"
 
 
 def _inputs(task: runner.Task) -> list[list[str]]:
-    """What the scenario reads, and a digest of each."""
+    """The inputs of the scenario, and a digest of each."""
     # The scenario itself is resolved.
     files = [path for path in task.inputs()[1:] if path.exists()]
     return [[path.name, _content(path)] for path in files]

@@ -1,7 +1,7 @@
-"""A process that carries out runs of a sweep, seen from the one that asks it to.
+"""A process that executes runs of a sweep, seen from its parent.
 
-A run that crashes, or takes all memory, takes its process along and nothing else: that is how it ended, and
-the next one gets a new process.
+A run that crashes or exhausts memory ends its process only. That is the outcome of the run, and the next run
+gets a new process.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import IO, Any
 from odonata.running.baselines import LAST_WORDS, explain
 from odonata.sweeps import record
 
-#: Wall time, beyond that of a run, after which a process that does not end it is killed, in seconds.
+#: Wall time beyond that of a run after which its process is killed, in seconds.
 PATIENCE_S = 5.0
 
 
 class WorkerProcess:
-    """The process; it is started when there is something to do."""
+    """The process, started on demand."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -33,7 +33,7 @@ class WorkerProcess:
         self._closed = False
 
     def run(self, request: dict[str, Any], tell: Callable[[float | None], None]) -> dict[str, Any]:
-        """What is kept of the run that is asked for; `tell` is told how far it has come."""
+        """The record of the requested run; `tell` is called with its progress."""
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -49,7 +49,7 @@ class WorkerProcess:
             timer.daemon = True
             timer.start()
         try:
-            with contextlib.suppress(BrokenPipeError):  # it has died; why is told below
+            with contextlib.suppress(BrokenPipeError):  # it has died; the reason is reported below
                 process.stdin.write(json.dumps(request).encode() + b"\n")
                 process.stdin.flush()
                 for line in process.stdout:
@@ -72,7 +72,7 @@ class WorkerProcess:
         return record.failure(request["key"], outcome, detail)
 
     def close(self) -> None:
-        """Ends the process, in the midst of a run too."""
+        """Ends the process, even during a run."""
         self._closed = True
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError):
@@ -88,13 +88,13 @@ class WorkerProcess:
         package = str(Path(__file__).parents[2])
         search = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
         self._process = subprocess.Popen(
-            # -P: a json.py in the user's folder is not ours.
+            # -P: a json.py in the user's folder must not be imported.
             [sys.executable, "-P", "-m", "odonata.sweeps.point_worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
             env=os.environ | {"PYTHONPATH": search},
-            # Ctrl-C is for the process that knows what to do about it.
+            # Only the main process handles Ctrl-C.
             start_new_session=True,
         )
         return self._process

@@ -1,9 +1,9 @@
-"""Timelines: what a run has recorded one by one, as a trace for Perfetto (https://perfetto.dev).
+"""Timelines: recorded events of a run as a trace for Perfetto (https://perfetto.dev).
 
-`recorded` reads the tables that a run with `run.timeline` leaves behind, `selection` says what of it is
-wanted and `sampling` what fits; `ranks`, `servers` and `links` make tracks and events of it, which `trace`
-writes as protobuf by Perfetto's own schema. `write` puts them together. `totals` reads a trace back and holds
-it against the tables of the results.
+`recorded` reads the tables of a run with `run.timeline`. `selection` restricts them to the request, and
+`sampling` to the size limit. `ranks`, `servers` and `links` make tracks and events, which `trace` writes as
+protobuf in Perfetto's schema. `write` combines them. `totals` reads a trace back and compares it with the
+tables.
 
-It imports `analysis` and what is below it, and must not import what runs scenarios.
+It imports `analysis` and the packages below, and must not import modules that run scenarios.
 """

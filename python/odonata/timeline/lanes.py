@@ -1,4 +1,4 @@
-"""Slices that may overlap, on as few tracks as they need: on a track one ends before the next begins."""
+"""Assignment of overlapping slices to as few tracks as possible: on a track, slices do not overlap."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 class Lanes:
-    """Tracks for slices that come in the order of their begin; `make` makes a track.
+    """Tracks for slices in the order of their begin; `make` makes a track.
 
     >>> tracks = iter("abc")
     >>> lanes = Lanes(lambda: next(tracks))
@@ -22,7 +22,7 @@ class Lanes:
         self._free: list[int] = []
 
     def take(self, begin: int, end: int) -> int:
-        """The track of a slice: the first that is free."""
+        """The track of a slice: the first free one."""
         while self._busy and self._busy[0][0] <= begin:
             heapq.heappush(self._free, heapq.heappop(self._busy)[1])
         if self._free:

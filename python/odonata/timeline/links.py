@@ -13,7 +13,7 @@ PROCESS = 50_001
 
 
 class Links:
-    """What is shown of links."""
+    """The shown links."""
 
     def __init__(self, recorded: Recorded, series: pa.Table) -> None:
         self._recorded = recorded
@@ -25,7 +25,7 @@ class Links:
         self.costs = [(link, 2 * count) for link, count in rows]
 
     def fitting(self, budget: int) -> list[int]:
-        """The busiest of them that fit."""
+        """The busiest links that fit."""
         links: list[int] = []
         for link, cost in self.costs:
             budget -= cost

@@ -1,8 +1,8 @@
-"""Tracks of ranks: calls, iterations, requests under way, and messages as flows.
+"""Tracks of ranks: calls, iterations, requests in flight, and messages as flows.
 
-A job is shown as a process, a rank as a thread of it. On the thread's own track are the calls of stream 0,
-one after the other; each further stream, the iterations and the requests have tracks below it. A message is
-an arrow from the call that sends it to the end of the call that takes it.
+A job is shown as a process, a rank as a thread of it. The thread's own track has the calls of stream 0.
+Further streams, iterations and requests have tracks below it. A message is an arrow from the call that sends
+it to the end of the call that receives it.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from odonata.timeline.lanes import Lanes
 from odonata.timeline.recorded import Rank, Recorded, Slices
 from odonata.timeline.trace import TraceWriter, Value, ps
 
-#: Category of a call, by its class: the viewer filters by them.
+#: Category of a call, by its class; the viewer filters by categories.
 CATEGORIES = {"compute": "compute", "mpi": "mpi", "io": "io", "other": "mpi beside stream 0"}
-#: The first number of a thread; processes have smaller ones.
+#: The smallest number of a thread; processes have smaller ones.
 FIRST_THREAD = 100_000
 #: The name of a row that marks the end of an iteration.
 MARK = "iteration"
 
 
 class Ranks:
-    """What is shown of ranks: their calls, requests and messages in the selection, in the order of ranks."""
+    """The calls, requests and messages of the selected ranks, in the order of ranks."""
 
     def __init__(self, recorded: Recorded, calls: pa.Table, requests: pa.Table, flows: pa.Table) -> None:
         self._recorded = recorded
@@ -39,7 +39,7 @@ class Ranks:
         self._taken = Slices.of(shown, "job", "target_rank", "taken_call", "flow")
 
     def write(self, trace: TraceWriter, order: list[Rank]) -> None:
-        """Writes the tracks of ranks, in this order."""
+        """Writes the tracks of ranks in this order."""
         pids = {job: pid for pid, job in enumerate(self._recorded.jobs, 1)}
         named: set[str] = set()
         for tid, rank in enumerate(order, FIRST_THREAD):
@@ -77,7 +77,7 @@ class Ranks:
         self._requests(trace, rank, thread)
 
     def _iterations(self, trace: TraceWriter, rank: Rank, thread: int, marks: list[dict[str, Any]]) -> None:
-        """A slice for each iteration of which the end is shown: from the end of the one before."""
+        """A slice for each iteration whose end is shown, from the end of the previous one."""
         if not marks:
             return
         track = trace.track("iterations", thread)
@@ -93,7 +93,7 @@ class Ranks:
             before = end
 
     def _requests(self, trace: TraceWriter, rank: Rank, thread: int) -> None:
-        """A slice for each request; those that are under way at the same time are on different tracks."""
+        """A slice for each request; simultaneous requests are on different tracks."""
         lanes = Lanes(lambda: trace.track("requests", thread))
         for row in self.requests.rows(rank):
             begin, end = ps(row["begin_s"]), ps(row["end_s"])
@@ -129,7 +129,7 @@ def _numbers(flows: Slices, rank: Rank, call: str) -> dict[int, list[int]]:
 
 
 def _with_messages(calls: pa.Table, flows: pa.Table) -> pa.Table:
-    """`calls` with what each has sent and taken: messages and bytes."""
+    """`calls` with the numbers of messages and bytes that each has sent and received."""
     for rank, call, count, size in (
         ("source_rank", "sent_call", "sent", "sent_bytes"),
         ("target_rank", "taken_call", "received", "received_bytes"),
@@ -137,7 +137,7 @@ def _with_messages(calls: pa.Table, flows: pa.Table) -> pa.Table:
         sums = flows.group_by(["job", rank, call], use_threads=False)
         sums = sums.aggregate([("bytes", "count"), ("bytes", "sum")])
         sums = sums.rename_columns({"bytes_count": count, "bytes_sum": size})
-        # Calls that there is none of have number -1.
+        # Number -1 means no call.
         sums = sums.filter(pc.greater_equal(sums[call], 0)).select(["job", rank, call, count, size])
         for column in (rank, call):
             place = sums.schema.get_field_index(column)
@@ -149,7 +149,7 @@ def _with_messages(calls: pa.Table, flows: pa.Table) -> pa.Table:
 
 
 def _between(flows: pa.Table, calls: pa.Table) -> pa.Table:
-    """The flows of which both calls are among `calls`."""
+    """The flows whose calls are both among `calls`."""
     shown = flows.filter(pc.greater_equal(flows["taken_call"], 0))
     place = shown.schema.get_field_index("taken_call")
     shown = shown.set_column(place, "taken_call", pc.cast(shown["taken_call"], pa.uint64()))

@@ -1,8 +1,8 @@
-"""What a run has recorded for a timeline: its tables, by rank.
+"""The tables of a run's timeline, by rank.
 
-The tables `calls`, `requests`, `flows`, `accesses` and `link_series` are there if the scenario had
-`run.timeline` (docs/timeline.md). Joins and sums over all rows are Arrow's; only what is shown becomes
-Python objects, a rank at a time.
+The tables `calls`, `requests`, `flows`, `accesses` and `link_series` exist if the scenario had `run.timeline`
+(docs/timeline.md). Arrow joins and sums all rows. Only the shown rows become Python objects, one rank at a
+time.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ Rank = tuple[str, int]
 
 @dataclass(frozen=True)
 class Slices:
-    """A table whose rows are in the order of ranks, with the place of each rank in it."""
+    """A table sorted by rank, with the position of each rank in it."""
 
     table: pa.Table
     places: dict[Rank, tuple[int, int]]
 
     @classmethod
     def of(cls, table: pa.Table, job: str, rank: str, *order: str) -> Slices:
-        """`table`, by its columns `job` and `rank`, and within a rank by those of `order`."""
+        """`table`, sorted by its columns `job` and `rank`, and within a rank by those of `order`."""
         table = table.sort_by([(name, "ascending") for name in (job, rank, *order)])
         counts = table.group_by([job, rank]).aggregate([([], "count_all")])
-        # Groups come out in any order, of large tables in another than they begin in.
+        # Groups have no fixed order.
         counts = counts.sort_by([(name, "ascending") for name in (job, rank)])
         places, first = {}, 0
         for name, number, count in zip(
@@ -63,18 +63,18 @@ class Slices:
         return cls(table, places)
 
     def rows(self, rank: Rank) -> Iterator[dict[str, Any]]:
-        """Those of a rank, a few thousand at a time."""
+        """The rows of a rank, a few thousand at a time."""
         first, count = self.places.get(rank, (0, 0))
         for batch in self.table.slice(first, count).to_batches(max_chunksize=4096):
             yield from batch.to_pylist()
 
     def count(self, rank: Rank) -> int:
-        """How many a rank has."""
+        """Number of rows of a rank."""
         return self.places.get(rank, (0, 0))[1]
 
 
 class Recorded:
-    """What a run has recorded. `InputError` if it has not, which says how it would have."""
+    """The recorded timeline of a run; raises `InputError` with the required setting if there is none."""
 
     def __init__(self, results: Results) -> None:
         self.results = results
@@ -103,7 +103,7 @@ class Recorded:
 
     @functools.cached_property
     def requests(self) -> pa.Table:
-        """The requests that are complete."""
+        """The completed requests."""
         return needed(self.results, "requests", _REQUESTS).select(_REQUESTS)
 
     @functools.cached_property
@@ -138,13 +138,13 @@ class Recorded:
         return {(row["job"], row["rank"]): row for row in rows}
 
     def damaged(self, table: str, problem: str, value: str) -> InputError:
-        """That a table is not as a run has written it."""
+        """The error for a table that differs from what a run writes."""
         folder = self.results.path
         return damaged(None if folder is None else file_of(folder, table), problem, value=value[:200])
 
     @property
     def whole(self) -> bool:
-        """Whether nothing was left out of the run's ranks: no period, and no row."""
+        """Whether the timeline covers all ranks completely: no period, and no row left out."""
         return (
             not self.settings.get("until")
             and not _seconds(self.settings.get("from"))
@@ -153,14 +153,14 @@ class Recorded:
 
 
 def within(table: pa.Table, begin: str, end: str, selection: Selection) -> pa.Table:
-    """The rows of what is under way in the period; an instant is where it is."""
+    """The rows that overlap the period."""
     starts = pc.less(table[begin], selection.until_s)
     ends = pc.or_(pc.greater(table[end], selection.from_s), pc.greater_equal(table[begin], selection.from_s))
     return table.filter(pc.and_(starts, ends))
 
 
 def _seconds(value: Any) -> float | None:
-    """A time as run.json has it; None if there is none."""
+    """A time from run.json; None if there is none."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
     if not isinstance(value, str):

@@ -1,4 +1,4 @@
-"""What of a timeline fits into a number of events: every n-th rank or server, and then a shorter period."""
+"""Reduction of a timeline to a number of events: every n-th rank or server, and then a shorter period."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from odonata.timeline.recorded import Rank
 
-#: Shares of all events that links and servers may take at most; ranks get what is left.
+#: Largest shares of all events for links and servers; ranks get the rest.
 LINKS_SHARE, SERVERS_SHARE = 0.1, 0.3
 
 Item = TypeVar("Item")
@@ -16,17 +16,17 @@ Item = TypeVar("Item")
 
 @dataclass
 class LeftOut:
-    """What is not in a trace though it was recorded, in words."""
+    """Recorded parts that a trace omits, in words."""
 
     said: list[str] = field(default_factory=list)
 
     def say(self, what: str) -> None:
-        """Adds something."""
+        """Adds an omission."""
         self.said.append(what)
 
 
 def every(costs: Sequence[tuple[Item, int]], budget: int) -> tuple[list[Item], int]:
-    """Every n-th of some items, with the smallest n with which they cost no more than `budget`; and n.
+    """Every n-th item, with the smallest n whose cost is within `budget`; and n.
 
     >>> every([("a", 5), ("b", 1), ("c", 5), ("d", 1)], 12), every([("a", 5), ("b", 5), ("c", 5)], 10)
     ((['a', 'b', 'c', 'd'], 1), (['a', 'c'], 2))
@@ -46,7 +46,7 @@ def every(costs: Sequence[tuple[Item, int]], budget: int) -> tuple[list[Item], i
 def ranks(costs: dict[Rank, int], budget: int) -> tuple[list[Rank], int]:
     """Every n-th rank of each job, as `every`.
 
-    The first of each is always among them.
+    The first rank of each job is always included.
 
     >>> ranks({("a", 0): 4, ("a", 1): 4, ("b", 0): 4, ("b", 1): 4}, 8)
     ([('a', 0), ('b', 0)], 2)

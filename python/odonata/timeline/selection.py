@@ -1,4 +1,4 @@
-"""What of a timeline is wanted: jobs, ranks and a period."""
+"""Selection from a timeline: jobs, ranks and a period."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_RANKS = 1 << 24
 
 @dataclass(frozen=True)
 class Selection:
-    """What is wanted: of which jobs (None: all), which ranks, from when until when in simulated seconds."""
+    """Selected jobs (None: all), ranks, and period in simulated seconds."""
 
     jobs: frozenset[str] | None = None
     ranks: Ranks | None = None
@@ -27,13 +27,13 @@ class Selection:
     until_s: float = math.inf
 
     def has(self, job: str, rank: int) -> bool:
-        """Whether a rank is wanted."""
+        """Whether a rank is selected."""
         return (self.jobs is None or job in self.jobs) and (self.ranks is None or rank in self.ranks)
 
 
 @dataclass(frozen=True)
 class Ranks(Container[int]):
-    """Numbers of ranks: ranges, or every so-manieth.
+    """Numbers of ranks: ranges, or every n-th.
 
     >>> [rank for rank in range(20) if rank in Ranks.read("0,5,8-10")]
     [0, 5, 8, 9, 10]
@@ -53,7 +53,7 @@ class Ranks(Container[int]):
 
     @classmethod
     def of(cls, numbers: Iterable[int]) -> Ranks:
-        """These.
+        """The ranks with these numbers.
 
         >>> 3 in Ranks.of([1, 3]), 2 in Ranks.of([1, 3])
         (True, False)
@@ -62,7 +62,7 @@ class Ranks(Container[int]):
 
     @classmethod
     def read(cls, text: str) -> Ranks:
-        """Ranks as the command line has them, `0,5,8-15` or `every:16`; `InputError` if they are none."""
+        """Parses ranks of the command line, `0,5,8-15` or `every:16`; raises `InputError` if invalid."""
 
         def wrong(problem: str) -> InputError:
             return InputError(
@@ -87,7 +87,7 @@ class Ranks(Container[int]):
 
 
 def seconds(text: str, key: str) -> float:
-    """Simulated time as it is written, with a unit; `InputError` if it is none.
+    """Parses a simulated time with a unit; raises `InputError` if invalid.
 
     >>> seconds("1.5 ms", "from"), seconds("20us", "from"), seconds("0", "from")
     (0.0015, 2e-05, 0.0)
@@ -96,7 +96,7 @@ def seconds(text: str, key: str) -> float:
     if match is not None:
         value, unit = float(match[1]), match[2]
         if unit in _UNITS:
-            # By division, as `20 us` is to be the nearest number to 0.00002.
+            # Division makes `20 us` the nearest number to 0.00002.
             return value / round(1 / _UNITS[unit])
         if not unit and value == 0:
             return 0.0
@@ -111,7 +111,7 @@ def choose(
     ranks: Ranks | None,
     period: tuple[float, float],
 ) -> Selection:
-    """The selection of `jobs`, of those with `names`; `InputError` if there is no such job or period."""
+    """The selection of `jobs` among `names`; raises `InputError` for an unknown job or empty period."""
     chosen = None
     if jobs is not None:
         chosen = frozenset(jobs)

@@ -1,4 +1,4 @@
-"""Tracks of storage servers: what each device does and what waits for it, the drain, space and memory."""
+"""Tracks of storage servers: accesses of each device, its queue, the drain, space and memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from odonata.timeline.lanes import Lanes
 from odonata.timeline.recorded import Recorded
 from odonata.timeline.trace import TraceWriter, ps
 
-#: The process of all servers; those of jobs have smaller numbers, as there are at most 30,000.
+#: The process of all servers; jobs, at most 30,000, have smaller numbers.
 PROCESS = 50_000
 #: The kind of a transfer to the external file system.
 DRAIN = "drain"
@@ -22,7 +22,7 @@ _MOST = 2**63 - 1
 
 
 class Servers:
-    """What is shown of servers."""
+    """The shown servers."""
 
     def __init__(self, recorded: Recorded, accesses: pa.Table) -> None:
         self._accesses = accesses.sort_by(
@@ -82,7 +82,9 @@ def _slices(trace: TraceWriter, lanes: Lanes, rows: list[dict[str, Any]]) -> Non
 
 
 def _queue(trace: TraceWriter, track: int, rows: list[dict[str, Any]]) -> None:
-    """How many accesses wait for the device: one more when it joins the queue, one less when it begins."""
+    """Number of accesses that wait for the device: it grows when one joins the queue, and falls when one
+    begins.
+    """
     changes = [(ps(row["joined_s"]), 1) for row in rows] + [(ps(row["begin_s"]), -1) for row in rows]
     length = 0
     for at, together in itertools.groupby(sorted(changes), key=lambda change: change[0]):

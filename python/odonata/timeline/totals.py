@@ -1,7 +1,7 @@
-"""Reading a trace back: what its slices add up to, held against the tables of the results.
+"""Verification of a trace: the sums of its slices, compared with the tables of the results.
 
-`python -m odonata.timeline.totals DIR FILE` says where they differ, and ends with exit code 1 if they do.
-Only what the trace has as a whole is compared: a rank of which every call was recorded and is shown.
+`python -m odonata.timeline.totals DIR FILE` prints differences, and ends with exit code 1 if there are any.
+It compares only complete parts: ranks of which every call was recorded and is shown.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from odonata.timeline.trace import NS, ps, shortened
 _EVENT = pb.TrackEvent
 #: The tag of a packet in a trace: field 1, with a length.
 _TAG = 0x0A
-#: Bytes of the largest packet that is read; ours have a few hundred.
+#: Bytes of the largest accepted packet; those of Odonata have a few hundred.
 _LARGEST_PACKET = 16 << 20
 
 
 @dataclass
 class Totals:
-    """What the slices of one track and category add up to."""
+    """The sums of the slices of one track and category."""
 
     slices: int = 0
-    #: By their timestamps, which are rounded to nanoseconds.
+    #: From timestamps, which are rounded to nanoseconds.
     duration_ns: int = 0
-    #: By their annotations.
+    #: From annotations.
     duration_ps: int = 0
-    #: Sums of the annotations that are counts or sizes.
+    #: Sums of annotations with counts or sizes.
     sums: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    #: Begins and ends in ps, of slices that say when they begin.
+    #: Begins and ends in ps, of slices with an annotation of their begin.
     spans: list[tuple[int, int]] = field(default_factory=list)
 
 
@@ -54,16 +54,16 @@ class Track:
 
 @dataclass
 class Trace:
-    """A trace as it was read."""
+    """A trace in memory."""
 
     tracks: dict[int, Track] = field(default_factory=dict)
     #: The track of each process.
     processes: dict[int, int] = field(default_factory=dict)
     #: By track and (category, name).
     totals: dict[int, dict[tuple[str, str], Totals]] = field(default_factory=dict)
-    #: Values of counters, by track: when (ns), and what.
+    #: Values of counters, by track: time (ns) and value.
     counters: dict[int, list[tuple[int, float]]] = field(default_factory=lambda: defaultdict(list))
-    #: Flows: the tracks where each starts and where it ends, and when.
+    #: Flows: the tracks where each starts and where it ends, and the times.
     starts: dict[int, tuple[int, int]] = field(default_factory=dict)
     ends: dict[int, tuple[int, int]] = field(default_factory=dict)
     events: int = 0
@@ -83,7 +83,7 @@ class Trace:
         return tuple(reversed(names))
 
     def of(self, *way: str) -> dict[tuple[str, str], Totals]:
-        """The totals of the tracks at such a place, added up."""
+        """The totals of all tracks at this path, summed."""
         found: dict[tuple[str, str], Totals] = defaultdict(Totals)
         for track, totals in self.totals.items():
             if self.way(track) == way:
@@ -102,7 +102,7 @@ def _add(to: Totals, one: Totals) -> None:
 
 
 def packets(file: BinaryIO) -> Iterator[pb.TracePacket]:
-    """The packets of a trace, one by one; `ValueError` if it is none."""
+    """The packets of a trace, one by one; raises `ValueError` for other files."""
     while tag := file.read(1):
         length = shift = 0
         while True:
@@ -120,11 +120,11 @@ def packets(file: BinaryIO) -> Iterator[pb.TracePacket]:
 
 
 def read(file: BinaryIO) -> Trace:
-    """What is in a trace.
+    """Reads a trace.
 
     Raises:
-        ValueError: It breaks a rule: a slice ends that was not begun, time goes backwards on a track, a name
-            or track is used that was not declared.
+        ValueError: It breaks a rule: a slice ends without a begin, time goes backwards on a track, or a name
+            or track was not declared.
     """
     trace = Trace()
     names: dict[str, dict[int, str]] = defaultdict(dict)
@@ -192,7 +192,7 @@ def _declare(trace: Trace, track: pb.TrackDescriptor) -> None:
 
 
 def differences(results: Results, trace: Trace) -> tuple[list[str], int]:
-    """Where a trace of `results` differs from their tables, in words; and how many totals were compared.
+    """The differences between a trace of `results` and their tables, in words; and the number of comparisons.
 
     Times are compared to the picosecond by annotations, and by timestamps to a nanosecond per slice.
 
@@ -226,11 +226,11 @@ def differences(results: Results, trace: Trace) -> tuple[list[str], int]:
         sums = by_rank.get(way, {})
         slices = sum(one.slices for one in sums.values())
         if not slices or slices != counts.get((job, rank)):
-            # Not all of its calls are shown.
+            # Some of its calls are not shown.
             continue
         for category, column in (("compute", "compute_s"), ("mpi", "mpi_s"), ("io", "io_s")):
             one = sums.get(category, Totals())
-            # Streams that compute at the same time are that time of the rank once.
+            # Simultaneous computation on several streams counts once in the rank's time.
             if category == "compute" and streams[way] > 1 and one.duration_ps > ps(row[column]):
                 continue
             what = f"{column} of rank {rank} of {job}"
@@ -261,7 +261,7 @@ def _counts(recorded: Recorded) -> dict[Rank, int]:
 
 
 def _servers(results: Results, trace: Trace, hold: Callable[[str, int, int], None]) -> None:
-    """Holds the slices of servers against the table servers."""
+    """Compares the slices of servers with the table servers."""
     columns = ["server", "node", "device_busy_s", "bytes_written", "bytes_read", "bytes_drained"]
     columns += ["device_writes", "device_reads", "wait_device_s"]
     for row in needed(results, "servers", columns).to_pylist():
@@ -292,7 +292,7 @@ def _servers(results: Results, trace: Trace, hold: Callable[[str, int, int], Non
 
 
 def _covered(spans: list[tuple[int, int]]) -> int:
-    """Time within at least one of these.
+    """Time within at least one of the spans.
 
     >>> _covered([(5, 9), (0, 2), (1, 3), (8, 9)])
     7
@@ -305,12 +305,12 @@ def _covered(spans: list[tuple[int, int]]) -> int:
 
 
 def compare(results: Results, file: Path) -> tuple[list[str], int]:
-    """As `differences`, of the trace at `file`; `InputError` if it is none."""
+    """As `differences`, for the trace at `file`; raises `InputError` if it is no trace."""
     try:
         with open(file, "rb") as content:
             trace = read(content)
     except Exception as error:
-        # Whatever a damaged file makes of its reader.
+        # A damaged file may raise any of these errors.
         if isinstance(error, OSError | MemoryError):
             raise
         raise InputError(f"this is no sound trace: {error}", file=str(file)) from None

@@ -1,11 +1,11 @@
 """A trace in Perfetto's protobuf format: tracks, slices, flows, counters.
 
-The messages are those of the package `perfetto`, made from `perfetto_trace.proto`; fields and rules are
+The messages come from the package `perfetto`, generated from `perfetto_trace.proto`; fields and rules are
 explained at https://perfetto.dev/docs/reference/synthetic-track-event. A trace is a sequence of packets, each
-written when it is made. Names are interned: the first packet that uses one says which number it has.
+written when it is made. Names are interned: the first packet that uses a name declares its number.
 
-Perfetto counts in nanoseconds. Instants are rounded down, which keeps their order; exact times are
-annotations (`duration_ps`).
+Perfetto counts in nanoseconds. Times are rounded down, which keeps their order; exact times are annotations
+(`duration_ps`).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
 
 #: Picoseconds per nanosecond.
 NS = 1000
-#: The one sequence of packets of a trace, by which names are interned.
+#: The one packet sequence of a trace, the scope of interned names.
 SEQUENCE = 1
 #: Characters of a name that are kept.
 LONGEST_NAME = 200
-#: Names that are interned; further ones stand in each packet.
+#: Number of interned names; each packet repeats further ones.
 MOST_NAMES = 20_000
 
 _EVENT = pb.TrackEvent
@@ -33,7 +33,7 @@ Value = int | float | bool | str
 
 
 def ps(seconds: float) -> int:
-    """Simulated seconds, as tables have them, in picoseconds: exact up to 2.5 hours, as tables are.
+    """Simulated seconds from tables in picoseconds: exact up to 2.5 hours, as tables are.
 
     >>> ps(0.3), ps(1e-12)
     (300000000000, 1)
@@ -42,7 +42,7 @@ def ps(seconds: float) -> int:
 
 
 def shortened(name: str) -> str:
-    """A name of bearable length, on one line.
+    """A name, cut to `LONGEST_NAME` and on one line.
 
     >>> shortened("a" * 300)[-3:], shortened("two\\nlines")
     ('aa…', 'two lines')
@@ -59,7 +59,7 @@ class _Names:
         self.numbers: dict[str, int] = {}
 
     def number(self, name: str, packet: pb.TracePacket) -> int | None:
-        """The number of a name, which `packet` introduces if it is new; None if there are too many."""
+        """The number of a name, which `packet` declares if it is new; None beyond `MOST_NAMES`."""
         number = self.numbers.get(name)
         if number is None and len(self.numbers) < MOST_NAMES:
             number = self.numbers[name] = len(self.numbers) + 1
@@ -83,11 +83,11 @@ class TraceWriter:
         self._texts = _Names("debug_annotation_string_values")
         self._tracks = 0
         self._fresh = True
-        #: Events that have been written: begins and ends of slices, and values of counters.
+        #: Number of written events: begins and ends of slices, and values of counters.
         self.events = 0
 
     def process(self, name: str, pid: int) -> int:
-        """A group of tracks that the viewer shows as a process; the number of its track."""
+        """Adds a group of tracks that the viewer shows as a process; returns the number of its track."""
         packet, track = self._track(name)
         track.process.pid = pid
         track.process.process_name = shortened(name)
@@ -95,7 +95,7 @@ class TraceWriter:
         return int(track.uuid)
 
     def thread(self, name: str, pid: int, tid: int) -> int:
-        """A track within process `pid` that the viewer shows as a thread."""
+        """Adds a track within process `pid` that the viewer shows as a thread."""
         packet, track = self._track(name)
         track.thread.pid, track.thread.tid = pid, tid
         track.thread.thread_name = shortened(name)
@@ -103,14 +103,14 @@ class TraceWriter:
         return int(track.uuid)
 
     def track(self, name: str, parent: int) -> int:
-        """A track below another one. Tracks of one name below the same parent are shown as one."""
+        """Adds a track below another one. The viewer merges tracks of one name below the same parent."""
         packet, track = self._track(name)
         track.parent_uuid = parent
         self._builder.write_packet(packet)
         return int(track.uuid)
 
     def counter(self, name: str, parent: int, unit: str) -> int:
-        """A track of values in `unit`."""
+        """Adds a track of values in `unit`."""
         packet, track = self._track(name)
         track.parent_uuid = parent
         if unit == "bytes":
@@ -150,7 +150,7 @@ class TraceWriter:
         self._builder.write_packet(packet)
 
     def end(self, track: int, at: int, flows: Iterable[int] = ()) -> None:
-        """Ends the slice that was begun last, in which `flows` end."""
+        """Ends the slice that began last, in which `flows` end."""
         packet, event = self._event(track, at, _EVENT.TYPE_SLICE_END)
         event.terminating_flow_ids.extend(flows)
         self._builder.write_packet(packet)

@@ -1,4 +1,4 @@
-"""Writing a timeline: what is wanted of what was recorded, as much as fits, as a trace."""
+"""Export of a timeline: the selected and sampled part of the records, as a trace."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from odonata.timeline.trace import TraceWriter
 if TYPE_CHECKING:
     from odonata.results.results import Results
 
-#: Events of a trace, unless it is said otherwise: what the viewer takes with ease.
+#: Default number of events of a trace, which the viewer handles easily.
 MOST_EVENTS = 1_000_000
 #: Later than any simulated time, in seconds.
 _LATEST_S = 1e9
@@ -32,10 +32,10 @@ def write(
     opened: Callable[[], AbstractContextManager[BinaryIO]],
     most_events: int = MOST_EVENTS,
 ) -> TimelineAnswer:
-    """Writes to the file that `opened` gives, at most `most_events` begins, ends and values.
+    """Writes to the file that `opened` provides, at most `most_events` begins, ends and values.
 
     Raises:
-        InputError: The run has recorded no timeline, nothing that is wanted, or its tables are damaged.
+        InputError: The run has recorded no timeline or nothing of the selection, or its tables are damaged.
     """
     plan = Plan(Recorded(results), selection, most_events)
     with opened() as file:
@@ -43,7 +43,7 @@ def write(
 
 
 class Plan:
-    """What of a timeline is shown."""
+    """The shown part of a timeline."""
 
     def __init__(self, recorded: Recorded, selection: Selection, most_events: int) -> None:
         self._recorded = recorded
@@ -88,7 +88,7 @@ class Plan:
         }
 
     def _within(self, table: pa.Table, name: str, begin: str, end: str, *more: str) -> pa.Table:
-        """The rows of a table in the period; `InputError` if its times are none."""
+        """The rows of a table in the period; raises `InputError` for invalid times."""
         for column in {begin, end, *more}:
             ends = pc.min_max(table[column])
             least, most = ends["min"].as_py(), ends["max"].as_py()
@@ -98,7 +98,7 @@ class Plan:
         return within(table, begin, end, self._selection)
 
     def _of_ranks(self) -> tuple[pa.Table, pa.Table, pa.Table]:
-        """Calls and requests of the ranks that are wanted, in the period; and all messages."""
+        """Calls and requests of the selected ranks in the period; and all messages."""
         recorded = self._recorded
         calls = self._within(recorded.calls, "calls", "begin_s", "end_s")
         requests = self._within(recorded.requests, "requests", "begin_s", "end_s")
@@ -113,7 +113,7 @@ class Plan:
         return calls, requests, recorded.flows
 
     def _fit_links(self, most_events: int) -> int:
-        """Chooses the links; what they cost."""
+        """Chooses the links; returns their number of events."""
         budget = int(most_events * sampling.LINKS_SHARE)
         self._shown_links = self._links.fitting(budget) if self._recorded.interval_s else []
         if left := len(self._links.costs) - len(self._shown_links):
@@ -122,7 +122,7 @@ class Plan:
         return sum(costs[link] for link in self._shown_links)
 
     def _fit_servers(self, budget: int) -> int:
-        """Chooses the servers; what they cost."""
+        """Chooses the servers; returns their number of events."""
         costs = self._servers.costs
         self._shown_servers, step = sampling.every(costs, budget)
         if not self._shown_servers and costs:
@@ -133,7 +133,7 @@ class Plan:
         return sum(cost for server, cost in costs if server in shown)
 
     def _fit_ranks(self, calls: pa.Table, requests: pa.Table, flows: pa.Table, budget: int) -> None:
-        """Chooses the ranks, and a shorter period if even few are too much."""
+        """Chooses the ranks, and a shorter period if a few ranks are still too many."""
         costs = _costs(calls, requests)
         # In the order of the jobs in the scenario.
         places = {job: place for place, job in enumerate(self._recorded.jobs)}
@@ -153,7 +153,7 @@ class Plan:
             self._left_out.say(f"calls of ranks after {until} s")
             calls = calls.filter(pc.less_equal(calls["begin_s"], until))
             requests = requests.filter(pc.less_equal(requests["begin_s"], until))
-            # Many may begin at one instant.
+            # Many calls may begin at one time.
             calls = calls.slice(0, budget // 2)
             requests = requests.slice(0, budget // 2 - calls.num_rows)
         self._order = chosen

@@ -1,6 +1,6 @@
-"""Recorded programs: which format is at a path, what is in it, and how it becomes a program in files.
+"""Recorded programs: detection of their format, their content, and their conversion to programs in files.
 
-`formats` knows all formats. Those with a Python library or schema have a package each: `chakra`,
+`formats` lists all formats. Formats with a Python library or schema have a package each: `chakra`,
 `darshan_log`, `nsys_export`, `otf2_archive`. Libraries that trust their input run in a process of their own
 (`reader_process`).
 

@@ -1,4 +1,4 @@
-"""What a format has to offer that a package of Python reads: see `formats`."""
+"""The interface of a format that a Python package reads (see `formats`)."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from odonata.errors import InputError, input_errors, option
 
 @dataclass
 class Converted:
-    """What came of a conversion."""
+    """The result of a conversion."""
 
     ranks: int
     operations: int
-    #: One line for people about what it is.
+    #: A description in one line for people.
     description: str = ""
-    #: What was not known or not converted, in sentences for people.
+    #: Unknown and omitted parts, in sentences for people.
     notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class ConvertOptions:
-    """What a conversion may be told."""
+    """Options of a conversion."""
 
     incomplete: bool = False
-    #: The interface whose accesses are converted, of formats that hold several.
+    #: The interface whose accesses are converted, for formats with several.
     interface: str | None = None
-    #: Patterns of the names of files whose accesses are left out.
+    #: Patterns of file names whose accesses are left out.
     without: tuple[str, ...] = ()
-    #: How many ranks do what the only one of a trace does.
+    #: Number of ranks that repeat the only rank of a trace.
     ranks: int | None = None
-    #: Whether time in calls counts as computation too, where it was recorded: operations then stand on the
-    #: clock of the recording.
+    #: Whether time in calls counts as computation too, if recorded: operations then follow the clock of the
+    #: recording.
     call_time: bool = False
-    #: Bus bandwidth in B/s, from which sizes follow that are not recorded, of a recording with times.
+    #: Bus bandwidth in B/s, from which unrecorded sizes follow, if times were recorded.
     bus_bandwidth: float | None = None
-    #: Operations per second, from which times of computation follow that are recorded as operations only.
+    #: Operations per second, from which the times of computation follow, if only operations were recorded.
     flops: float | None = None
 
 
@@ -50,23 +50,23 @@ class ConvertedFormat(Protocol):
 
     #: Its name.
     name: str
-    #: What a path of it is, for people.
+    #: Description of its paths, for people.
     files: str
 
     def detect(self, path: Path) -> bool:
-        """Whether what is at `path` is meant to be of this format, by its name and first bytes."""
+        """Whether `path` is meant to be of this format, by its name and first bytes."""
         ...
 
     def info(self, path: Path, *, incomplete: bool) -> dict[str, Any]:
-        """What is in it: as the core's formats, `name`, `nranks` and totals, and what else there is."""
+        """Its content: as for the core's formats, `name`, `nranks` and totals, and further keys."""
         ...
 
     def show(self, report: dict[str, Any], stream: TextIO | None) -> None:
-        """Prints for people what `info` has said."""
+        """Prints the answer of `info` for people."""
         ...
 
     def lint(self, path: Path) -> list[dict[str, str]]:
-        """What is wrong with it: severity, check and text of each finding."""
+        """Its errors and remarks: severity, check and text of each."""
         ...
 
     def convert(
@@ -77,7 +77,7 @@ class ConvertedFormat(Protocol):
 
 
 def refuse_bandwidth(options: ConvertOptions, path: Path) -> None:
-    """`InputError` if a format that knows its sizes is told a bandwidth to reckon them from."""
+    """Refuses a bandwidth for a format that records sizes, with an `InputError`."""
     if options.bus_bandwidth is not None:
         raise InputError(
             "the trace says how much is sent",
@@ -88,7 +88,7 @@ def refuse_bandwidth(options: ConvertOptions, path: Path) -> None:
 
 
 def refuse_flops(options: ConvertOptions, path: Path) -> None:
-    """`InputError` if a format that knows its times is told a rate to reckon them from."""
+    """Refuses a rate for a format that records times, with an `InputError`."""
     if options.flops is not None:
         raise InputError(
             "the trace says how long computation took",
@@ -99,9 +99,9 @@ def refuse_flops(options: ConvertOptions, path: Path) -> None:
 
 
 def lint_as_program(format: ConvertedFormat, path: Path) -> list[dict[str, str]]:
-    """What is wrong with the program that a trace is converted to: messages and collectives that do not fit.
+    """Errors of the converted program: messages and collectives that do not match.
 
-    What stops the conversion is a finding too.
+    An error that prevents the conversion is a finding too.
     """
     with tempfile.TemporaryDirectory(prefix="odonata-lint-") as folder:
         try:

@@ -1,9 +1,9 @@
-"""Formats of traces that packages of Python read, beside those of the core.
+"""Trace formats that Python packages read, beside those of the core.
 
-Formats with a reader of our own are registered in the core (`odonata-trace-format`), and a job runs them as
-they are. Of one whose only library is Python's, there is a `ConvertedFormat` here: `odonata trace info` and
-`lint` look into its files, and `convert` makes a program folder of them, which a job runs. Commands ask
-`at` first, and the core for all else.
+Formats with an own reader are registered in the core (`odonata-trace-format`), and a job runs them directly.
+A format whose only library is in Python has a `ConvertedFormat` here: `odonata trace info` and `lint` inspect
+its files, and `convert` makes a program folder, which a job runs. Commands call `at` first, and the core for
+other formats.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from odonata.traces.otf2_archive.format import Otf2Archive
 
 
 def formats() -> tuple[ConvertedFormat, ...]:
-    """All of them, in the order in which they are tried."""
+    """All formats, in the order of detection."""
     # Last, since a log may lie in the folder of another trace.
     return (ChakraTrace(), Otf2Archive(), NsysExport(), DarshanLog())
 
 
 def at(path: Path) -> ConvertedFormat | None:
-    """The format of what is at `path`, if it is one of these."""
+    """The format of `path`, if it is one of these."""
     return next((format for format in formats() if format.detect(path)), None)
 
 
 def files() -> str:
-    """What a path of these formats is, for people."""
+    """Description of the paths of these formats."""
     return ", or ".join(format.files for format in formats())

@@ -1,15 +1,15 @@
-"""A trace of messages and a log of file access of one job, merged into one program in files.
+"""Merges a message trace and a file access log of one job into one program in files.
 
-Neither records what the other does: to an MPI trace (DUMPI, OTF2) a write of POSIX is computation, to a
-Darshan log a message is. Both have a clock for each rank, so each trace is converted twice, as it is replayed
-and with the time in calls counted as computation (`call_time`), by which operations stand on the clock of the
-recording. From the two follows when each began and ended. What is merged has all operations of a rank in the
-order of their starts, and computation for as long as the rank was in none of them:
+Each recording lacks the operations of the other. For an MPI trace (DUMPI, OTF2), a POSIX write is
+computation. For a Darshan log, so is a message. Both have a clock for each rank, so each trace is converted
+twice: as it is replayed, and with the time in calls counted as computation (`call_time`), which restores the
+clock of the recording. The two conversions determine when each operation began and ended. The merged program
+has all operations of a rank in the order of their starts, and computation while the rank was in none of them:
 
     computed before operation i  =  max(0, start(i) - latest end of those before i)
 
 so that no time counts twice. A program in files has no recorded calls: its operations take no time there.
-Times are in picoseconds from the beginning of the merged program, where the earlier of the two clocks begins.
+Times are in picoseconds from the beginning of the merged program, which is the start of the earlier clock.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
     from odonata.tool_answers import MergedTraces
 
 PS = 1e12
-#: Largest number of a file (docs/program-format.md).
+#: Largest file number (docs/program-format.md).
 LARGEST_FILE = 1 << 63
 #: Longest clock of a rank.
 LONGEST_PS = 4.32e18
-#: Streams from here on have no order of their own.
+#: Streams from this number on have no order of their own.
 PROCESSORS = 256
 
-#: What is done to files, and to the requests of it: all that a log of file access may hold.
+#: Operations on files and their requests: the only ones in a file access log.
 FILE_KINDS = frozenset(
     (
         "open",
@@ -73,25 +73,25 @@ Numbers = NDArray[np.int64]
 
 
 class Merged(NamedTuple):
-    """A merged program that has been written."""
+    """A merged program on disk."""
 
     ranks: int
     operations: int
-    #: Operations of the trace and of the log, computation apart.
+    #: Operations of the trace and of the log, without computation.
     from_trace: int
     from_log: int
-    #: Time in operations of the log, and how much of it the rank was in calls of the trace too; sums over all
-    #: ranks, in seconds.
+    #: Time in operations of the log, and the part of it in which the rank was also in calls of the trace;
+    #: sums over all ranks, in seconds.
     log_s: float
     overlap_s: float
-    #: What killed processes had left beside it, and was removed.
+    #: Removed remains of killed processes.
     cleared: list[str]
-    #: What was not known or not converted, in sentences.
+    #: Unknown and omitted parts, in sentences.
     notes: Sequence[str]
 
 
 class _Recording(NamedTuple):
-    """A trace as its operations, and as the same on the clock of the recording."""
+    """A trace as replayed operations, and as operations on the clock of the recording."""
 
     ranks: int
     operations: pa.Table
@@ -101,12 +101,12 @@ class _Recording(NamedTuple):
 
 
 class _Calls(NamedTuple):
-    """The operations of stream 0 of a rank: their rows, and when each began and ended."""
+    """The operations of stream 0 of a rank: their rows, begins and ends."""
 
     rows: Numbers
     start: Numbers
     end: Numbers
-    #: Until when the rank was in calls before the first of them, and when its clock ends.
+    #: End of the calls before the first operation, and end of the rank's clock.
     busy: int
     last: int
 
@@ -127,17 +127,17 @@ def merge(
 
     Args:
         trace: An MPI trace, or a program in files.
-        log: A log of file access, or a program in files that does nothing but access files.
+        log: A file access log, or a program in files that only accesses files.
         target: The folder to write.
-        offset_s: When the clock of the log begins on that of the trace, in seconds.
-        trace_files: Whether what the trace does to files is kept; it is left out where the log has it too.
-        force: Replace a program that is there.
-        incomplete: Read files that are not whole as far as they go.
-        interface: See `ConvertOptions`, of the log.
-        without: The same.
+        offset_s: Start of the log's clock on the clock of the trace, in seconds.
+        trace_files: Whether to keep file operations of the trace; false if the log has them too.
+        force: Replace an existing program.
+        incomplete: Read damaged files as far as possible.
+        interface: See `ConvertOptions`, for the log.
+        without: See `ConvertOptions`, for the log.
 
     Raises:
-        InputError: One of them cannot be read, or they are not of one job.
+        InputError: An input cannot be read, or they belong to different jobs.
         OSError: The computer fails.
     """
     options = ConvertOptions(incomplete=incomplete)
@@ -188,7 +188,7 @@ def merge(
 
 
 def answer(out: str | os.PathLike[str], merged: Merged) -> MergedTraces:
-    """What the command answers in JSON, and the function of the API."""
+    """The answer of the command in JSON, and of the function."""
     told: MergedTraces = {
         "program": str(out),
         "ranks": merged.ranks,
@@ -204,7 +204,7 @@ def answer(out: str | os.PathLike[str], merged: Merged) -> MergedTraces:
 
 
 def _recording(path: Path, place: Path, options: ConvertOptions) -> _Recording:
-    """What is at `path`, converted below `place`."""
+    """The recording at `path`, converted below `place`."""
     converted = trace_formats.at(path)
     found: list[pa.Table] = []
     notes: list[str] = []
@@ -243,7 +243,7 @@ def _table(folder: Path) -> pa.Table:
 
 
 def _check(one: _Recording, trace: Path, two: _Recording, log: Path) -> None:
-    """That operations have an order that a clock can be told by, and the log nothing but file access."""
+    """Checks that operations have an order that a clock can follow, and that the log only accesses files."""
     streams = _numbers(one.operations, "stream")
     if len(streams) and streams.max() >= PROCESSORS:
         raise InputError(
@@ -267,7 +267,9 @@ def _check(one: _Recording, trace: Path, two: _Recording, log: Path) -> None:
 
 
 def _without_requests(table: pa.Table) -> pa.Table:
-    """Accesses with a request as sends to nobody, which complete at once: something waits for the request."""
+    """Turns accesses with a request into sends to `NOBODY`, which complete immediately, because a later
+    operation waits for the request.
+    """
     pending = pc.is_in(table["kind"], pa.array(["iread", "iwrite"]))
     values = {"kind": "isend", "peer": -2, "tag": 0, "bytes": 0, "comm": 0, "file": None, "offset": None}
     for name, value in values.items():
@@ -277,13 +279,13 @@ def _without_requests(table: pa.Table) -> pa.Table:
 
 
 def _numbers(table: pa.Table, name: str, nothing: int = 0) -> Numbers:
-    """A column as whole numbers."""
+    """A column as integers."""
     values = pc.fill_null(table[name].cast(pa.int64()), nothing)
     return np.asarray(values.combine_chunks(), np.int64)
 
 
 def _kinds(table: pa.Table, names: frozenset[str]) -> NDArray[np.bool_]:
-    """Which operations are of these kinds."""
+    """Whether each operation is of these kinds."""
     return np.asarray(pc.is_in(table["kind"], pa.array(sorted(names))).combine_chunks())
 
 
@@ -302,7 +304,7 @@ class _Timed:
         self._first = np.searchsorted(rank, np.arange(recording.ranks + 1))
 
     def calls(self, rank: int, origin: int) -> _Calls:
-        """Those of `rank`, whose clock begins at `origin`."""
+        """The calls of `rank`, whose clock begins at `origin`."""
         rows, gaps, rest = self._replayed.of(slice(*self.first[rank : rank + 2]))
         _, steps, tail = self._clock.of(slice(*self._first[rank : rank + 2]))
         if len(gaps) != len(steps):
@@ -315,19 +317,19 @@ class _Timed:
 
 
 class _Durations:
-    """How long ranks compute between the calls of stream 0."""
+    """Computation of ranks between the calls of stream 0."""
 
     def __init__(self, table: pa.Table) -> None:
         self.duration = _numbers(table, "duration_ps")
         on = _numbers(table, "stream") == 0
         computes = np.asarray(pc.equal(table["kind"], "compute").combine_chunks())
         waits = _numbers_of_lists(table["after"]) > 0
-        #: Computation that waits for other operations has a place of its own; its time follows it.
+        #: Computation that waits for other operations has a place of its own; its duration follows it.
         self.is_call = on & (~computes | waits)
         self.duration = np.where(on & computes, self.duration, 0)
 
     def of(self, part: slice) -> tuple[Numbers, Numbers, int]:
-        """Rows of the calls among some rows, computation before each, and after the last."""
+        """The calls among some rows, the computation before each, and after the last."""
         rows = np.flatnonzero(self.is_call[part]) + part.start
         if float(self.duration[part].sum(dtype=np.float64)) > LONGEST_PS:
             raise InputError("a rank computes too long to tell times by", expected="50 days at most")
@@ -342,7 +344,7 @@ def _numbers_of_lists(column: pa.ChunkedArray) -> Numbers:
 
 
 def covered(start: Numbers, end: Numbers) -> int:
-    """For how long there was at least one of these, in the order of their starts.
+    """Total time in at least one of the intervals, which are sorted by start.
 
     >>> covered(np.array([0, 5, 20]), np.array([10, 8, 30]))
     20
@@ -356,7 +358,7 @@ def covered(start: Numbers, end: Numbers) -> int:
 def _merged(
     one: _Recording, two: _Recording, log: Path, offset: int, *, trace_files: bool
 ) -> tuple[pa.Table, Merged, int]:
-    """The operations of both, what is said of them, and by how much numbers of the log's files are raised."""
+    """The operations of both, the summary, and the shift of the log's file numbers."""
     trace, access = _Timed(one), _Timed(two)
     of_files = _kinds(one.operations, FILE_KINDS)
     dropped = np.zeros(len(of_files), bool) if trace_files else of_files
@@ -367,7 +369,7 @@ def _merged(
     if shift + largest >= LARGEST_FILE:
         raise InputError(f"file {largest} would be {shift + largest}", file=str(log), expected="below 2^63")
     begin = min(0, offset)
-    # Rows of the trace, of the log, and of a computation, one after the other.
+    # Rows of the trace, of the log, and of a computation, in this order.
     base = trace.table.num_rows
     compute = base + access.table.num_rows
     rows: list[Numbers] = []
@@ -376,7 +378,7 @@ def _merged(
     totals = {"trace": 0, "log": 0, "log_ps": 0, "overlap_ps": 0}
     for rank in range(one.ranks):
         ours, theirs = trace.calls(rank, 0), access.calls(rank, offset)
-        # The first of all are the calls from which nothing is replayed, as MPI_Init.
+        # First come calls that are not replayed, such as MPI_Init.
         start = np.concatenate(([0], ours.start, theirs.start))
         end = np.concatenate(([ours.busy], ours.end, theirs.end))
         row = np.concatenate(([-1], np.where(dropped[ours.rows], -1, ours.rows), theirs.rows + base))
@@ -420,9 +422,9 @@ def _merged(
 def _rows_of_rank(
     row: Numbers, gaps: Numbers, rest: int, others: Numbers, base: int, compute: int
 ) -> tuple[Numbers, Numbers]:
-    """Rows of a rank with the computation between them, and how long it computes in each.
+    """Rows of a rank with the computation between them, and the duration of each computation.
 
-    Rows of other streams stand before the operation of the trace that they stood before.
+    Rows of other streams stay before the same operation of the trace.
     """
     before = np.full(2 * len(row) + 1, compute)
     before[1::2] = row
@@ -444,14 +446,14 @@ def _renumber(
     stays: NDArray[np.bool_],
     stream: Numbers,
 ) -> None:
-    """Notes which operation of the rank each row of the trace in `part` has become.
+    """Records the new number of each row of the trace in `part`.
 
-    What was computed between two calls is now whatever of stream 0 is last before the second one.
+    Computation between two calls becomes the last row of stream 0 before the second call.
     """
     mine = (found >= part.start) & (found < part.stop)
     renumbered[found[mine]] = np.flatnonzero(mine)
     places = np.flatnonzero(mine)
-    # The last operation of stream 0 before each place.
+    # The last operation of stream 0 before each position.
     on = ~mine
     on[places] = stream[found[places]] == 0
     last = np.maximum.accumulate(np.append(-1, np.where(on, np.arange(len(found)), -1)))
@@ -462,7 +464,7 @@ def _renumber(
 
 
 def _request_shift(one: _Recording, two: _Recording) -> int:
-    """By how much numbers of the log's requests are raised."""
+    """The shift of the log's request numbers."""
     if not (_numbers(two.operations, "request", -1) >= 0).any():
         return 0
     request = _numbers(one.operations, "request", -1)
@@ -479,7 +481,7 @@ def _taken(
     shift: int,
     requests: int,
 ) -> pa.Table:
-    """The table of these rows."""
+    """The table of the chosen rows."""
     log = two.operations
     for name, by in (("file", shift), ("request", requests)):
         if by:
@@ -492,7 +494,7 @@ def _taken(
     table = every.take(pa.array(index))
     computed = np.asarray(pc.equal(table["kind"], "compute").combine_chunks())
     times = np.concatenate(durations) if durations else np.empty(0, np.int64)
-    # Those of other streams are as they were; of stream 0, what was computed is between the operations.
+    # Other streams stay unchanged; on stream 0, computation is between the operations.
     elsewhere = _numbers(table, "stream") != 0
     times = np.where(elsewhere, _numbers(table, "duration_ps"), times)
     columns: dict[str, Any] = {
@@ -506,13 +508,13 @@ def _taken(
 
 
 def _first_of_ranks(one: _Recording) -> Numbers:
-    """Of each row of the trace, the first row of its rank."""
+    """For each row of the trace, the first row of its rank."""
     rank = _numbers(one.operations, "rank")
     return np.searchsorted(rank, rank)
 
 
 def _after(column: pa.ChunkedArray, first: Numbers, index: Numbers, renumbered: Numbers) -> pa.Array:
-    """The lists of what operations wait for, by the new numbers."""
+    """The dependencies of operations, by the new numbers."""
     lists: list[list[int] | None] = [None] * len(index)
     for place in np.flatnonzero(_numbers_of_lists(column) > 0):
         of_rank = first[index[place]]
@@ -531,14 +533,14 @@ def _write(folder: Path, one: _Recording, operations: pa.Table) -> None:
 
 
 def _describe(folder: Path, text: str) -> None:
-    """Says in the program what it was made of."""
+    """Writes the description of the program."""
     program = json.loads((folder / PROGRAM_FILE).read_text(encoding="utf-8"))
     program["description"] = text[:500]
     (folder / PROGRAM_FILE).write_text(json.dumps(program, indent=2), encoding="utf-8")
 
 
 def _keep_origin(source: Path, target: Path, shift: int) -> None:
-    """Writes what is known of the files of a log, by their numbers in the merged program."""
+    """Writes the origin of a log's files, by their numbers in the merged program."""
     origin = json.loads(source.read_text(encoding="utf-8"))
     for file in origin.get("files", []):
         file["file"] += shift

@@ -1,9 +1,8 @@
-"""A package that reads foreign files, in a process of its own with bounds on time and memory.
+"""Runs a package that reads foreign files in a process of its own, with bounds on time and memory.
 
-What such a package is given may make it crash, loop or take all memory; only its process ends then. A worker
-is a script with the functions that `reader_worker.py`, which is started with it, asks for. It prints each
-step that it begins; complaints of libraries go to the file `complaints` in the folder that it is given. It
-has succeeded if the file that tells so is there when it ends with 0.
+Foreign input may make such a package crash, loop or exhaust memory; only its process ends then. A worker is a
+script with the functions that `reader_worker.py`, its host, calls. It prints each step; library messages go
+to the file `complaints` in its folder. It has succeeded if it ends with 0 and its last file exists.
 """
 
 from __future__ import annotations
@@ -14,38 +13,38 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-#: What is started: it sets the bounds, and goes on with the worker.
+#: The host script: it sets the bounds, and runs the worker.
 _BOUNDED = Path(__file__).parent / "reader_worker.py"
-#: Bytes of what the library says that are looked at.
+#: Bytes of library messages that are examined.
 _SHOWN = 600
 
 
 @dataclass(frozen=True)
 class Failure:
-    """How a process ended that did not come to the end of its work."""
+    """The end of a process that did not complete its work."""
 
     returncode: int
-    #: The last step that it has begun; empty if none.
+    #: The last step that it has started; empty if none.
     step: str
-    #: The last line of what the library complained of; empty if it did not.
+    #: The last line of the library's messages; empty without any.
     said: str
 
     @property
     def out_of_time(self) -> bool:
-        """Whether the system ended it, as it does when its CPU time is over."""
+        """Whether the system ended it because its CPU time was over."""
         return self.returncode in (-signal.SIGXCPU, -signal.SIGKILL)
 
     @property
     def signal(self) -> str:
-        """The name of the signal that ended it; empty if it ended itself."""
+        """The name of the signal that ended it; empty without one."""
         return signal.Signals(-self.returncode).name if self.returncode < 0 else ""
 
 
 def run(worker: Path, path: Path, folder: Path, *, done: str, memory: int, seconds: int) -> Failure | None:
-    """Lets `worker` read `path` into `folder`; None if the file `done` is there afterwards.
+    """Lets `worker` read `path` into `folder`; returns None if the file `done` exists afterwards.
 
     Raises:
-        subprocess.TimeoutExpired: It waits, and does not come to an end.
+        subprocess.TimeoutExpired: It waits forever.
     """
     ended = subprocess.run(
         [
@@ -54,7 +53,7 @@ def run(worker: Path, path: Path, folder: Path, *, done: str, memory: int, secon
         ],
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        # It is stopped by its CPU time; this is for one that waits.
+        # Its CPU time limit normally stops it; this stops a process that waits.
         timeout=4 * seconds + 60,
         check=False,
     )

@@ -1,9 +1,9 @@
-"""What every worker of `reader_process` does: bounds on its process, reading, and a file that is there last.
+"""The host of every worker of `reader_process`: bounds on its process, reading, and a final file.
 
-`python reader_worker.py WORKER PATH FOLDER DONE MEMORY CPU`: a script with the functions `load`, which
-imports the package that reads, and `read(path, folder)`, which gives what goes to the file DONE in the
-folder; bytes of address space and seconds of CPU time that it may take. Nothing of Odonata is imported in
-this process.
+`python reader_worker.py WORKER PATH FOLDER DONE MEMORY CPU`: WORKER is a script with the functions `load`,
+which imports the reading package, and `read(path, folder)`, which returns the content of the file DONE in the
+folder. MEMORY and CPU bound address space in bytes and CPU time in seconds. This process imports nothing of
+Odonata.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ def script(path: str) -> ModuleType:
 
 
 def main() -> int:
-    """What the process does."""
+    """Runs the worker."""
     worker, path, folder, done = script(sys.argv[1]), sys.argv[2], Path(sys.argv[3]), sys.argv[4]
     memory, seconds = int(sys.argv[5]), int(sys.argv[6])
     limit(resource.RLIMIT_CPU, seconds)
-    # The library complains there: the worker may look, and the parent does if this process crashes.
+    # Library messages go there: the worker reads them, and the parent does if this process crashes.
     said = os.open(folder / "complaints", os.O_RDWR | os.O_CREAT | os.O_APPEND)
     os.dup2(said, 2)
-    # A core file of a crash would be as large as what is in memory.
+    # A core file would be as large as the memory.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     worker.load()
-    # Imported libraries take address space that says nothing about the file.
+    # Imported libraries take address space independent of the file.
     if sys.platform == "linux":
         limit(resource.RLIMIT_AS, memory)
     try:
@@ -56,7 +56,7 @@ def main() -> int:
     written = folder / f"{done}.partial"
     written.write_text(json.dumps(found), encoding="utf-8")
     written.rename(folder / done)
-    # Neither closing the file nor ending the interpreter may undo what has succeeded.
+    # Closing the file or ending the interpreter must not undo the success.
     sys.stdout.flush()
     os._exit(0)
 

@@ -1,4 +1,4 @@
-"""Recorded programs: what is in a trace, what is wrong with it, and a picture of who sends to whom."""
+"""Recorded programs: content and errors of a trace, and a picture of its traffic matrix."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ from odonata.scenario.reading import read_scenario
 from odonata.traces import formats as trace_formats
 from odonata.traces.converted import ConvertedFormat, ConvertOptions
 
-#: Calls that are listed for people.
+#: Most calls in the list for people.
 MOST_CALLS = 15
 
-#: Bytes of a scenario without the ending .toml: what is longer is not looked into.
+#: Largest scenario, in bytes, that is recognized without the ending .toml.
 _LONGEST_SCENARIO = 1 << 24
 
-#: Wall time between two lines about the progress of long work, in seconds.
+#: Wall time between two lines of progress, in seconds.
 PROGRESS_EVERY_S = 5.0
 
 
 def format_of(trace: Path) -> str | None:
-    """The name of the format of a trace; `None` if it is of none that is known."""
+    """The name of the format of a trace; `None` if unknown."""
     found = trace_formats.at(trace)
     return _core.trace_format(trace) if found is None else found.name
 
 
 @contextlib.contextmanager
 def _by_core(trace: Path, also: str = "") -> Iterator[None]:
-    """Errors of the core about what is at `trace`, which is of none of the formats that Python reads.
+    """Errors of the core about `trace`, which has none of the formats that Python reads.
 
-    `also` is what the command takes beside traces.
+    `also` names other inputs that the command accepts.
     """
     try:
         with input_errors():
@@ -60,9 +60,9 @@ def _by_core(trace: Path, also: str = "") -> Iterator[None]:
 
 
 def is_scenario(source: Path) -> bool:
-    """Whether a file is meant as a scenario: by its ending, or since it is no trace and holds tables of TOML.
+    """Whether a file is a scenario: by its ending, or if it is no trace and holds tables of TOML.
 
-    Of all else the formats of traces say what it is.
+    The trace formats report errors about all other files.
     """
     if not os.path.isfile(source):
         return False
@@ -77,9 +77,9 @@ def is_scenario(source: Path) -> bool:
 
 
 def info(trace: Path, *, incomplete: bool = False) -> dict[str, Any]:
-    """What is in a trace of any format; `InputError` if it cannot be read.
+    """The content of a trace of any format; raises `InputError` if it cannot be read.
 
-    With `incomplete`, files that are not whole are read as far as they go.
+    With `incomplete`, damaged files are read as far as possible.
     """
     converted = trace_formats.at(trace)
     if converted is not None:
@@ -90,25 +90,25 @@ def info(trace: Path, *, incomplete: bool = False) -> dict[str, Any]:
 
 
 def files_of(trace: Path) -> list[Path]:
-    """What is read of a trace, pictures of it apart."""
+    """The files of a trace that are read, without pictures."""
     folder = trace if os.path.isdir(trace) else trace.parent
     try:
         return [path for path in folder.iterdir() if path.suffix.lower() not in FORMATS]
-    except OSError:  # whoever reads it says why it cannot be
+    except OSError:  # its reader reports the reason
         return []
 
 
 def matrix(trace: Path, *, incomplete: bool = False) -> list[dict[str, int]]:
-    """Messages and bytes from rank to rank, collectives apart; `InputError` as of `info`."""
+    """Messages and bytes from rank to rank, without collectives; raises `InputError` as `info`."""
     if trace_formats.at(trace) is not None:
-        return []  # of a format with messages there would have to be a reader in the core
+        return []  # a format with messages has a reader in the core
     with _by_core(trace):
         flows: list[dict[str, int]] = json.loads(_core.trace_matrix(trace, incomplete))
     return flows
 
 
 def lint(trace: Path) -> list[dict[str, str]]:
-    """What is wrong with a trace; `InputError` if it cannot be read."""
+    """Errors of a trace; raises `InputError` if it cannot be read."""
     converted = trace_formats.at(trace)
     if converted is not None:
         return converted.lint(trace)
@@ -118,9 +118,9 @@ def lint(trace: Path) -> list[dict[str, str]]:
 
 
 def repeat(trace: Path, target: Path, times: int) -> list[str]:
-    """Writes a trace that does the same several times; what was cleared up, see `ResultFolder`.
+    """Writes a trace that repeats itself; returns removed remains (see `ResultFolder`).
 
-    `InputError` if it cannot be read, or written there; `OSError` where the computer fails.
+    Raises `InputError` if it cannot be read or written, and `OSError` if the computer fails.
     """
     converted = trace_formats.at(trace)
     if converted is not None:
@@ -141,24 +141,24 @@ def repeat(trace: Path, target: Path, times: int) -> list[str]:
 
 
 class Written(NamedTuple):
-    """A program in files that has been written."""
+    """A program in files on disk."""
 
     ranks: int
     operations: int
-    #: What killed processes had left beside it, and was removed.
+    #: Removed remains of killed processes.
     cleared: list[str]
-    #: What was not known or not converted, in sentences.
+    #: Unknown and omitted parts, in sentences.
     notes: Sequence[str] = ()
 
 
 class Writing:
-    """Says on standard error how far a program has been written, now and then."""
+    """Prints the progress of writing a program on standard error, now and then."""
 
     def __init__(self) -> None:
         self._said_s = self._begin_s = time.monotonic()
 
     def __call__(self, done: int, ranks: int, operations: int) -> None:
-        """Notes that so many ranks are complete, and says so if it is time."""
+        """Records the number of complete ranks, and prints a line if it is due."""
         now_s = time.monotonic()
         if now_s - self._said_s >= PROGRESS_EVERY_S:
             self._said_s = now_s
@@ -184,12 +184,14 @@ def convert(
     bytes_from_time: str | None = None,
     flops: str | None = None,
 ) -> Written:
-    """Writes a trace, a program, or what a job of a scenario runs, as a program in files.
+    """Writes a trace, a program, or a scenario's job as a program in files.
 
-    `job` and `settings` are of scenarios; the others, but for `force`, of traces: `interface` and `without`
-    of logs of file access, `ranks` of Chakra traces and exports of Nsight Systems, `bytes_from_time`, a
-    bandwidth such as "300 GB/s", of the latter, `flops`, a rate such as "300 TFLOP/s", of the former, see
-    `ConvertOptions`.
+    `job` and `settings` are for scenarios; the others, except `force`, for traces (see `ConvertOptions`):
+
+    - `interface` and `without`: file access logs;
+    - `ranks`: Chakra traces and exports of Nsight Systems;
+    - `bytes_from_time`, a bandwidth such as "300 GB/s": exports of Nsight Systems;
+    - `flops`, a rate such as "300 TFLOP/s": Chakra traces.
     """
     if is_scenario(source):
         asked = {
@@ -301,7 +303,7 @@ def _convert_by_python(
     *,
     force: bool,
 ) -> Written:
-    """Writes a trace that a package of Python reads, then has the core read it, repeat it and scale it."""
+    """Converts a trace with a Python package; the core then reads, repeats and scales it."""
     with _program_folder(target, force, [trace]) as folder:
         first = folder.path / "first"
         first.mkdir()
@@ -318,7 +320,7 @@ def _convert_by_python(
 
 
 def _keep_beside(first: Path, folder: Path) -> None:
-    """Moves what a conversion has written beside the tables, and removes the rest."""
+    """Moves the files that a conversion has written beside the tables, and removes the rest."""
     for path in first.iterdir():
         if (folder / path.name).exists():
             path.unlink()
@@ -371,7 +373,7 @@ def _show_program(report: dict[str, Any], flows: list[dict[str, int]], out: Cons
 
 
 def show_info(report: dict[str, Any], flows: list[dict[str, int]], stream: TextIO | None = None) -> None:
-    """Prints what is in a trace: what every format says, and of some what they say of files and times."""
+    """Prints the content of a trace: keys of every format, and keys of some about files and times."""
     for converted in trace_formats.formats():
         if report.get("format") == converted.name:
             converted.show(report, stream)
@@ -403,7 +405,7 @@ def show_info(report: dict[str, Any], flows: list[dict[str, int]], stream: TextI
 
 
 def _lines_of_ranks(report: dict[str, Any]) -> list[str]:
-    """What a format with a file per rank says of them."""
+    """Lines about a format with a file per rank."""
     if "ranks" not in report:
         return []
     ranks = report["ranks"]
@@ -424,7 +426,7 @@ def _lines_of_ranks(report: dict[str, Any]) -> list[str]:
 
 
 def _lines_of_goal(report: dict[str, Any]) -> list[str]:
-    """What a GOAL schedule says of the graphs of its ranks."""
+    """Lines about the graphs of a GOAL schedule's ranks."""
     ranks = report["ranks"]
     longest = max((rank["calc_ns"] for rank in ranks), default=0)
     cpus, nics = (max((rank[key] for rank in ranks), default=0) for key in ("cpus", "nics"))
@@ -447,7 +449,7 @@ def _show_flows(flows: list[dict[str, int]], out: Console) -> None:
 
 
 def show_lint(findings: list[dict[str, str]], stream: TextIO | None = None) -> None:
-    """Prints what is wrong with a trace."""
+    """Prints the errors of a trace."""
     out = console(stream)
     for finding in findings:
         say(out, f"{finding['severity']}: {finding['check']}: {finding['text']}")
@@ -460,7 +462,7 @@ def draw_matrix(flows: list[dict[str, int]], ranks: int, title: str, output: Out
     from matplotlib.colors import LogNorm
     from matplotlib.figure import Figure
 
-    # A pixel is a square of ranks where there are more than fit.
+    # If there are too many ranks, a pixel is a square of ranks.
     step = max(1, -(-ranks // 1000))
     cells = -(-ranks // step)
     counts = [[0.0] * cells for _ in range(cells)]
@@ -479,7 +481,7 @@ def draw_matrix(flows: list[dict[str, int]], ranks: int, title: str, output: Out
     )
     axes.set_xlabel("receiving rank")
     axes.set_ylabel("sending rank")
-    # A name is no formula.
+    # A name is not a formula.
     axes.set_title(title, parse_math=False)
     figure.colorbar(image, label="bytes")
     save(figure, output)

@@ -1,7 +1,7 @@
 """The study of I/O and communication interference of IEEE Cluster 2017, claim by claim.
 
-`measures` makes a table of a sweep, a row per configuration; `claims_background` and `claims_io` hold the
-paper's sentences against it, `figures` draws it as the paper does, `page` writes README.md.
+`measures` turns a sweep into a table, a row per configuration. `claims_background` and `claims_io` compare it
+with the paper's sentences, `figures` draws it like the paper, `page` writes README.md.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""All claims, and how their cases are paired: runs that differ in one thing only."""
+"""All claims, and the pairing of their cases: runs that differ in one setting."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from cluster2017_study.measures import Run
 
-#: "A slight improvement", "noticeable": relative difference from which on something is faster or slower.
+#: "A slight improvement", "noticeable": least relative difference that counts as faster or slower.
 NOTICED = 0.02
 
 
 def pairs(runs: Sequence[Run], key: str, one: str, other: str) -> Iterator[tuple[Run, Run]]:
-    """Pairs of runs, `key` of which is `one` and `other`, that are equal in all else."""
+    """Pairs of runs whose `key` is `one` and `other`, and that are otherwise equal."""
     found = {_rest(run, key): run for run in runs if getattr(run, key) == other}
     for run in runs:
         if getattr(run, key) == one and _rest(run, key) in found:
@@ -19,7 +19,7 @@ def pairs(runs: Sequence[Run], key: str, one: str, other: str) -> Iterator[tuple
 
 
 def sizes(runs: Sequence[Run]) -> list[int]:
-    """Sizes of the checkpointing job, rising."""
+    """Sizes of the checkpointing job, ascending."""
     return sorted({run.nodes for run in runs})
 
 
@@ -43,5 +43,5 @@ def best(runs: Sequence[Run], measure: Callable[[Run], float]) -> Run:
 
 def _rest(run: Run, key: str) -> tuple[object, ...]:
     names = ("nodes", "placement", "routing", "buffers", "checkpoint_bytes", "block_bytes")
-    # What is written is a little less than what was asked for, by the remainder of the division by ranks.
+    # The written bytes are slightly below the requested ones, by the remainder of the division by ranks.
     return tuple(getattr(run, name) for name in names if name != key)

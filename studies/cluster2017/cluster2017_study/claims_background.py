@@ -1,4 +1,4 @@
-"""Section V-E and the abstract: what the checkpoint does to the background traffic (figures 5 and 6)."""
+"""Section V-E and the abstract: the effect of the checkpoint on the background traffic (figures 5 and 6)."""
 
 from __future__ import annotations
 

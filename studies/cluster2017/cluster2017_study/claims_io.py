@@ -1,4 +1,4 @@
-"""Sections V-F and V-G: how long the checkpoint takes (figures 7 to 9), and what to choose."""
+"""Sections V-F and V-G: the duration of the checkpoint (figures 7 to 9), and the best choice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Runs = Sequence[Run]
 
 
 def whole_s(run: Run, seconds: float) -> float:
-    """A time as it would be for the whole checkpoint of 1 TB, if it took as much longer as it is larger."""
+    """A time scaled in proportion to the whole checkpoint of 1 TB."""
     return seconds * WHOLE / run.checkpoint_bytes
 
 
@@ -108,7 +108,7 @@ def _adaptive(runs: Runs, *, faster: bool) -> list[Value]:
 
 
 def placement_matters(runs: Runs) -> list[Value]:
-    """Slowest / fastest placement; the largest job covers the machine, so it counts as any other."""
+    """Slowest / fastest placement; the largest job covers the machine, and counts like any other."""
     values = []
     for (nodes, routing), members in groups(where(runs, buffers="nearest"), "nodes", "routing").items():
         times = [run.checkpoint_s for run in members]

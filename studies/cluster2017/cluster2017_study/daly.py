@@ -1,4 +1,4 @@
-"""Checkpoints of a job that fails, beside background traffic: which interval has the solution first.
+"""Checkpoints of a failing job beside background traffic: the interval with the earliest solution.
 
 J. T. Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps", FGCS 22(3), 2006.
 """
@@ -21,7 +21,7 @@ from cluster2017_study.measures import PLACEMENTS, ROUTINGS
 
 @dataclass(frozen=True)
 class Solution:
-    """A job that computed, failed and restarted until it was done."""
+    """A job that computed, failed and restarted until it was complete."""
 
     placement: str
     routing: str
@@ -32,13 +32,13 @@ class Solution:
     checkpoint_s: float
     optimum_s: float
     failures: int
-    #: When it was done, and what Daly expects in the mean over all failures.
+    #: Time of the solution, and Daly's expected value over all failures.
     solution_s: float
     expected_s: float
 
 
 def of_sweep(folder: Path) -> list[Solution]:
-    """Every run of a sweep that has ended well."""
+    """Every successful run of a sweep."""
     table = odonata.Sweep.load(folder).table.to_pylist()
     rows = [row for row in table if row["outcome"] == "completed" and row["job"] == "checkpoint"]
     return [of_results(odonata.load(folder / row["folder"]), row["seed"]) for row in rows]
@@ -64,7 +64,7 @@ def of_results(results: odonata.Results, seed: int) -> Solution:
 
 
 def table(solutions: Sequence[Solution]) -> Table:
-    """Means over seeds, a row for each interval; the one with the first solution is marked."""
+    """Means over seeds, a row for each interval; the one with the earliest solution is marked."""
     groups: dict[tuple[str, ...], dict[float, list[Solution]]] = {}
     for one in solutions:
         key = (one.placement, one.routing, one.buffers)
@@ -93,11 +93,11 @@ def table(solutions: Sequence[Solution]) -> Table:
 
 
 def write(file: Path, solutions: Sequence[Solution]) -> None:
-    """Keeps rows as Parquet, a column per field."""
+    """Stores rows as Parquet, a column per field."""
     plain = [asdict(one) for one in solutions]
     pq.write_table(pa.table({f.name: [row[f.name] for row in plain] for f in fields(Solution)}), file)
 
 
 def read(file: Path) -> list[Solution]:
-    """What `write` kept."""
+    """Reads the rows that `write` stored."""
     return [Solution(**row) for row in pq.read_table(file).to_pylist()]

@@ -1,4 +1,4 @@
-"""Figures 5 to 9 of the paper, drawn of our runs."""
+"""Figures 5 to 9 of the paper, drawn from runs of Odonata."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROUTINGS = ("adaptive", "minimal")
 
 
 def draw(folder: Path, runs: Sequence[Run], completions: Sequence[Completion]) -> list[str]:
-    """Writes the figures; their names."""
+    """Writes the figures; returns their names."""
     folder.mkdir(parents=True, exist_ok=True)
     figures = {
         "cluster2017-figure-5.svg": latency(runs, "random"),
@@ -26,7 +26,7 @@ def draw(folder: Path, runs: Sequence[Run], completions: Sequence[Completion]) -
         "cluster2017-figure-8.svg": times(runs, "nearest"),
         "cluster2017-figure-9.svg": completion(completions),
     }
-    # The same drawing is the same file.
+    # Equal drawings are equal files.
     with matplotlib.rc_context({"svg.hashsalt": "cluster2017"}):
         for name, figure in figures.items():
             figure.savefig(folder / name, metadata={"Date": None})
@@ -85,7 +85,7 @@ def times(runs: Sequence[Run], buffers: str) -> Figure:
 
 
 def completion(completions: Sequence[Completion]) -> Figure:
-    """When each rank of the smallest job had written, sorted, as figure 9."""
+    """Completion time of each rank of the smallest job, sorted, as figure 9."""
     figure = Figure(figsize=(9, 3.2), layout="constrained")
     for place, buffers in enumerate(("random", "nearest"), start=1):
         axes = figure.add_subplot(1, 2, place)
@@ -106,7 +106,7 @@ def completion(completions: Sequence[Completion]) -> Figure:
 
 
 def _columns(runs: Sequence[Run]) -> list[tuple[float, tuple[str, tuple[int, str]]]]:
-    """Where on the axis each size and placement stands: placements of a size side by side."""
+    """Position of each size and placement on the axis: placements of a size side by side."""
     found = []
     for i, nodes in enumerate(sizes(runs)):
         for j, placement in enumerate(COLORS):

@@ -1,4 +1,4 @@
-"""What the claims are about, a row per configuration: read from the folder of a sweep, kept as Parquet.
+"""The measures of the claims, a row per configuration: read from the folder of a sweep, stored as Parquet.
 
 Times are in seconds, of the simulated (scaled) machine. "Alone" is the same job on the same nodes without the
 other one.
@@ -21,17 +21,17 @@ import odonata
 PLACEMENTS = {"contiguous": "contiguous", "random-router": "random-router", "random": "random-node"}
 ROUTINGS = {"minimal": "minimal", "progressive-adaptive": "adaptive"}
 
-#: A message of the background traffic.
+#: Bytes of a message of the background traffic.
 PACKET = 1024
 
-#: Bytes of the checkpoint at scale 1, and of the whole one of the paper.
+#: Bytes of the checkpoint at scale 1, and of the paper's whole checkpoint.
 SCALE_ONE = 31.25e9
 WHOLE = 1e12
 
 
 @dataclass(frozen=True)
 class Run:
-    """A checkpoint beside background traffic, and what both are alone."""
+    """A checkpoint beside background traffic, and both alone."""
 
     #: Nodes that write the checkpoint.
     nodes: int
@@ -47,14 +47,14 @@ class Run:
     block_bytes: float
     #: From the first request to the last commit, beside the background traffic.
     checkpoint_s: float
-    #: The same without it: to the last acknowledgement.
+    #: The checkpoint alone: from the first request to the last acknowledgement.
     checkpoint_alone_s: float
-    #: When the first and the last rank had written.
+    #: Completion of the first and the last rank.
     first_rank_s: float
     last_rank_s: float
-    #: Gaps between the ends of ranks that are longer than a twentieth of all the time between first and last.
+    #: Gaps between the ends of ranks that exceed a twentieth of the time between first and last.
     steps: int
-    #: Buffers that took data, of how many, and what the busiest took.
+    #: Buffers with data, all buffers, and the bytes of the busiest.
     buffers_used: int
     buffers_all: int
     busiest_bytes: float
@@ -67,7 +67,7 @@ class Run:
     latency_max_s: float
     latency_mean_alone_s: float
     latency_max_alone_s: float
-    #: What the run took, its two jobs alone not counted.
+    #: Cost of the run, without its two baselines.
     packet_hops: int
     cpu_s: float
     peak_rss_bytes: int
@@ -85,7 +85,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Completion:
-    """When a rank had written its part (figure 9)."""
+    """The completion of a rank's part (figure 9)."""
 
     nodes: int
     placement: str
@@ -96,7 +96,7 @@ class Completion:
 
 
 def of_sweep(folder: Path) -> tuple[list[Run], list[Completion]]:
-    """Every point of a sweep that has ended well; ranks' ends for the smallest job under minimal routing."""
+    """Every successful point of a sweep; completions of ranks for the smallest job under minimal routing."""
     sweep = odonata.Sweep.load(folder)
     by_point: dict[int, dict[str, dict[str, Any]]] = {}
     for row in sweep.table.to_pylist():
@@ -121,7 +121,9 @@ def of_sweep(folder: Path) -> tuple[list[Run], list[Completion]]:
 def of_results(
     results: odonata.Results, checkpoint: dict[str, Any], background: dict[str, Any]
 ) -> tuple[Run, list[float]]:
-    """A run and the ends of its ranks, from its tables and the rows of its jobs in the table of the sweep."""
+    """A run and the completions of its ranks, from its tables and the rows of its jobs in the sweep's
+    table.
+    """
     scenario = results.run["scenario"]
     job = next(one for one in scenario["jobs"] if one["name"] == "checkpoint")
     ranks = results.table("ranks")
@@ -169,9 +171,9 @@ class Latencies:
 
 
 def packet_latencies(results: odonata.Results) -> Latencies:
-    """Without the messages that tell of the checkpoint's end, if rows are of one message each.
+    """Latencies without the messages that announce the checkpoint's end, if rows are of one message each.
 
-    Where there are more than run.message_rows, these are in: one for each rank, of more than a million.
+    With more messages than run.message_rows, they are included: one for each rank, of more than a million.
     """
     messages = results.table("messages")
     table = messages.filter(pc.equal(messages["job"], "background"))
@@ -188,19 +190,19 @@ def packet_latencies(results: odonata.Results) -> Latencies:
 
 
 def steps(ends: Sequence[float]) -> int:
-    """How often, in the sorted ends of ranks, nobody ends for a twentieth of the time from first to last."""
+    """Number of gaps in the sorted ends of ranks that exceed a twentieth of the time from first to last."""
     whole = ends[-1] - ends[0]
     return sum(b - a > whole / 20 for a, b in itertools.pairwise(ends)) if whole > 0 else 0
 
 
 def size(text: str) -> float:
-    """Bytes of a size as a resolved scenario has it."""
+    """Bytes of a size in a resolved scenario."""
     value, unit = text.split()
     return float(value) * {"B": 1, "kB": 1e3, "MB": 1e6, "KiB": 2**10, "MiB": 2**20}[unit]
 
 
 def seconds(text: str) -> float:
-    """Seconds of a time as a resolved scenario has it."""
+    """Seconds of a time in a resolved scenario."""
     value, unit = text.split()
     return float(value) * {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}[unit]
 
@@ -213,14 +215,14 @@ def table(rows: Sequence[Run] | Sequence[Completion], kind: type) -> pa.Table:
 
 
 def write(folder: Path, runs: Sequence[Run], completions: Sequence[Completion], name: str) -> None:
-    """Keeps a sweep's rows as NAME.parquet and NAME-ranks.parquet."""
+    """Stores a sweep's rows as NAME.parquet and NAME-ranks.parquet."""
     folder.mkdir(parents=True, exist_ok=True)
     pq.write_table(table(ordered(runs), Run), folder / f"{name}.parquet")
     pq.write_table(table(completions, Completion), folder / f"{name}-ranks.parquet")
 
 
 def read(folder: Path, name: str) -> tuple[list[Run], list[Completion]]:
-    """What `write` kept."""
+    """Reads the rows that `write` stored."""
     runs = [Run(**row) for row in pq.read_table(folder / f"{name}.parquet").to_pylist()]
     rows = pq.read_table(folder / f"{name}-ranks.parquet").to_pylist()
     return runs, [Completion(**row) for row in rows]

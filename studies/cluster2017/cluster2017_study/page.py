@@ -1,4 +1,4 @@
-"""README.md and APPENDIX.md: the paper's figures, a verdict per claim, the reasons, what runs took."""
+"""README.md and APPENDIX.md: the paper's figures, a verdict per claim, the reasons, the cost of runs."""
 
 from __future__ import annotations
 
@@ -18,30 +18,29 @@ FIGURES = STUDY.parents[1] / "docs" / "figures"
 
 CLAIMS: list[Claim[Sequence[Run]]] = [*claims_background.CLAIMS, *claims_io.CLAIMS]
 
-#: Why a claim does not hold, or not everywhere: what was found by experiment.
+#: Reasons for claims that do not hold, or only in part, found by experiment.
 NOTES = STUDY / "notes.md"
 
 
 def notes() -> dict[str, str]:
-    """Why claims do not hold, by claim."""
+    """Reasons for claims that do not hold, by claim."""
     return verdicts.notes(NOTES)
 
 
-#: Claims about how long single packets take, for which as many bytes have to be under way as in the paper.
+#: Claims about the latency of single packets, which need as many bytes in flight as in the paper.
 NUMBERS = frozenset({"nearest-minimal-worst", "random-adaptive-ms", "4700-times"})
 
 
 def at_full_scale(run: Run) -> bool:
     """Whether a run has as many bytes in flight as the paper's."""
-    # Less than what was asked for, by the remainder of the division by ranks.
+    # Slightly below the requested bytes, by the remainder of the division by ranks.
     return run.checkpoint_bytes > 0.99 * measures.SCALE_ONE
 
 
 def judge(runs: Sequence[Run]) -> list[verdicts.Judged]:
-    """All claims, held against these runs.
+    """Judges all claims by these runs.
 
-    Those of `NUMBERS` are held against the runs at the paper's scale alone; without such runs they are not
-    computed.
+    `NUMBERS` are judged by the runs at the paper's scale alone; without such runs they are left out.
     """
     small = [run for run in runs if not at_full_scale(run)]
     whole = [run for run in runs if at_full_scale(run)]
@@ -53,13 +52,13 @@ def judge(runs: Sequence[Run]) -> list[verdicts.Judged]:
 
 
 def stored() -> list[Run]:
-    """The runs that the page is judged by: the grid, and those at the paper's scale."""
+    """The runs for the page: the grid, and those at the paper's scale."""
     grid, scales, whole = (measures.read(DATA, name)[0] for name in ("full", "scales", "whole"))
     return [*grid, *filter(at_full_scale, [*scales, *whole])]
 
 
 def texts() -> dict[Path, str]:
-    """The pages, from what is stored."""
+    """The pages, from the stored results."""
     runs, _ = measures.read(DATA, "full")
     scales = [run for name in ("scales", "whole") for run in measures.read(DATA, name)[0]]
     quick, _ = measures.read(DATA, "quick")
@@ -89,7 +88,7 @@ def texts() -> dict[Path, str]:
 
 
 def scale(checkpoint_bytes: float) -> str:
-    """Of a checkpoint: by how much smaller it is than that of scale 1.
+    """The reduction of a checkpoint relative to scale 1.
 
     >>> scale(measures.SCALE_ONE / 16), scale(measures.WHOLE)
     ('16', '1/32')

@@ -1,10 +1,8 @@
 """GPCNeT's canaries beside its congestors, and the Slingshot paper's aggressor-victim map, claim by claim.
 
-`patterns` has the programs of ranks, `machines` the two machines, `cells` who runs beside whom;
-`measures` runs
-cells and makes a row of each; `published` has what machines were measured to do; `claims` holds one
-against the
-other; `figures` draws; `page` writes README.md.
+`patterns` has the programs of ranks, `machines` the two machines, `cells` the pairs of victim and aggressor.
+`measures` runs cells and makes a row of each, `published` has measurements of machines, and `claims` compares
+the two. `figures` draws; `page` writes README.md.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Who runs beside whom: GPCNeT's four congestors beside a canary; one aggressor beside one victim."""
+"""Pairs of jobs: GPCNeT's four congestors beside a canary; one aggressor beside one victim."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CANARIES: dict[str, dict[str, Any]] = {
 }
 #: Bytes that a rank of the second canary sends in a round.
 RING_BYTES = 2 * 8 * 131072
-#: Endless: rounds of the aggressor's 128 KiB take milliseconds, of which a victim is to see several.
+#: Endless: rounds of the aggressor's 128 KiB take milliseconds, and a victim must see several.
 VICTIMS: dict[str, dict[str, Any]] = {
     "ping-pong 8 B": {"workload": {"ping-pong": {"bytes": "8 B", "pairs": "halves", "iterations": ENDLESS}}},
     "ping-pong 128 KiB": {
@@ -39,12 +39,12 @@ VICTIMS: dict[str, dict[str, Any]] = {
 
 
 def all_to_all(size: int) -> dict[str, Any]:
-    """Endless; one partner after the other, as GPCNeT's loop over Sendrecv."""
+    """Endless; one partner after the other, like GPCNeT's loop over Sendrecv."""
     return {"workload": {"alltoall": {"bytes": f"{size} B", "algorithm": "pairwise", "iterations": ENDLESS}}}
 
 
 def access(ask: int, answer: int) -> dict[str, Any]:
-    """Endless; access.ncptl says what the two are."""
+    """Endless; access.ncptl explains the two sizes."""
     arguments = ["--iterations", f"{ENDLESS}", "--ask", f"{ask}", "--answer", f"{answer}"]
     return {"program": str(PROGRAM), "args": arguments}
 
@@ -59,7 +59,7 @@ AGGRESSORS: dict[str, dict[str, Any]] = {
     "incast": access(131072, 0),
     "all-to-all": all_to_all(131072),
 }
-#: Nodes of the Slingshot paper's map, and percent of them that the aggressor has.
+#: Nodes of the Slingshot paper's map, and the percentage that the aggressor has.
 MAP_NODES = 512
 
 
@@ -74,7 +74,7 @@ class Cell:
     victim: str
     #: "" (alone), "all" (GPCNeT's four), "incast" or "all-to-all".
     aggressor: str
-    #: Percent of the nodes that aggressors have, or would have.
+    #: Percentage of the nodes that aggressors have, or would have.
     percent: int
 
     def jobs(self) -> list[dict[str, Any]]:
@@ -83,7 +83,7 @@ class Cell:
         theirs = nodes * self.percent // 100
         place = "contiguous" if self.suite == "map, linear" else "random"
         described = (CANARIES if self.suite == "GPCNeT" else VICTIMS)[self.victim]
-        # Aggressors have built up their queues by then.
+        # The aggressors have filled the queues by then.
         start = "300 us" if self.aggressor else "0 s"
         jobs = [{"name": "victim", "ranks": nodes - theirs, "placement": place, "start": start, **described}]
         if self.aggressor == "all":
@@ -121,7 +121,7 @@ MAP = (
 
 
 def victim_map() -> Iterator[Cell]:
-    """Every victim beside every aggressor of MAP, and alone; two of them also in the order of the nodes."""
+    """Every victim beside every aggressor of MAP, and alone; two victims also in the order of the nodes."""
     for suite, victims in (("map", list(VICTIMS)), ("map, linear", ["ping-pong 8 B", "all-reduce 8 B"])):
         for victim in victims:
             for machine, percent in dict.fromkeys((machine, percent) for machine, _, _, percent in MAP):

@@ -1,4 +1,4 @@
-"""What GPCNeT and the Slingshot paper found on machines, held against our runs."""
+"""Findings of GPCNeT and the Slingshot paper on machines, compared with runs of Odonata."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from gpcnet_study.machines import OWN_CONTROL
 from gpcnet_study.measures import Row, impacts, slowest_impacts
 
 Rows = Sequence[Row]
-#: A factor of a machine is met within twice and half of it, in part within five times.
+#: A published factor is met within twice and half of it, and in part within five times.
 MET, PART = 2.0, 5.0
 #: "Far above 1", and no impact: the largest factor of Slingshot in the paper's map.
 FAR, NONE = 5.0, 1.5
-#: What is printed as 1.0 is below this.
+#: Smaller factors are printed as 1.0.
 ROUNDS_TO_ONE = 1.05
 
 
 def graded(ours: float, theirs: float) -> Grade:
-    """How far ours is from a factor of a machine."""
+    """The grade of a factor relative to a published one."""
     off = max(ours / theirs, theirs / ours)
     if off <= MET:
         return Grade.YES
@@ -39,7 +39,8 @@ def at_most(ours: float, most: float, part: float) -> Grade:
 def found(rows: Rows, suite: str, machine: str, control: str | None = None) -> list[tuple[Row, float]]:
     """Congested rows of a machine with their factors, under its own congestion control or another.
 
-    Those of canaries are of means, as GPCNeT's, those of the map of the slowest ranks, as the paper's.
+    Factors of canaries compare means, like GPCNeT's; those of the map compare the slowest ranks, like the
+    paper's.
     """
     wanted = control or OWN_CONTROL[machine]
     factors = canary_factors(rows) if suite == "GPCNeT" else slowest_impacts(rows)
@@ -51,7 +52,7 @@ def found(rows: Rows, suite: str, machine: str, control: str | None = None) -> l
 
 
 def canary_factors(rows: Rows) -> dict[Row, float]:
-    """Of means."""
+    """Factors of means."""
     return {row: mean for row, (mean, _) in impacts(rows).items()}
 
 

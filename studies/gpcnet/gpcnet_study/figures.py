@@ -1,4 +1,4 @@
-"""Impact factors of our runs beside those of machines."""
+"""Impact factors of Odonata beside those of machines."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from gpcnet_study.measures import Row, slowest_impacts
 
 
 def draw(folder: Path, rows: Sequence[Row]) -> None:
-    """Writes the figure; the same drawing is the same file."""
+    """Writes the figure; equal drawings are equal files."""
     folder.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context({"svg.hashsalt": "gpcnet"}):
         victim_map(rows).savefig(folder / "gpcnet.svg", metadata={"Date": None})
 
 
 def victim_map(rows: Sequence[Row]) -> Figure:
-    """A panel per aggressor: factors of each victim, ours as bars, published ones as lines."""
+    """A panel per aggressor: factors of each victim, Odonata's as bars, published ones as lines."""
     picture = Figure(figsize=(12, 3), layout="constrained")
     factors = {
         (row.machine, row.control, row.aggressor, row.percent, row.victim): factor
@@ -36,7 +36,7 @@ def victim_map(rows: Sequence[Row]) -> Figure:
             if (*cell, victim) in factors:
                 axes.bar(tick, factors[*cell, victim], 0.7, color="#0b6e75")
             theirs = published.impact(machine, victim, aggressor, percent)
-            # No machine was measured with a control that it does not have.
+            # No machine was measured with a control that it lacks.
             if theirs is not None and control == OWN_CONTROL[machine]:
                 axes.plot([tick - 0.45, tick + 0.45], [theirs.factor] * 2, color="#c4501b", linewidth=2)
         axes.set_yscale("log")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-#: Congestion control -> what is set. "per-flow" with the simulator's own thresholds and times.
+#: Congestion control -> its settings. "per-flow" uses the simulator's default thresholds and times.
 CONTROLS: dict[str, dict[str, Any]] = {
     "none": {"kind": "none"},
     "ecn": {"kind": "ecn"},
@@ -12,22 +12,20 @@ CONTROLS: dict[str, dict[str, Any]] = {
 }
 
 MACHINES: dict[str, dict[str, Any]] = {
-    # Two groups of 384 nodes as Crystal has. 96 cables between them keep the global links per node that
-    # Theta has
-    # with 12 to each of 8 other groups.
+    # Two groups of 384 nodes, like Crystal. The 96 cables between them give as many global links per node as
+    # Theta has with 12 to each of 8 other groups.
     "Aries": {
         "preset": "theta",
         "machine": {"dragonfly-2d": {"groups": 2, "cables": 96}},
     },
-    # Four groups of 128 interfaces as Shandy has. 24 cables between any two keep Frontier's global
-    # links per interface
-    # (4 to each of 73 others, for 512).
+    # Four groups of 128 interfaces, like Shandy. The 24 cables between any two give as many global links per
+    # interface as Frontier has (4 to each of 73 others, for 512).
     "Slingshot": {
         "preset": "frontier-like",
         "machine": {"dragonfly": {"groups": 4, "routers_per_group": 8, "cables": 24}},
     },
 }
-#: What each has as it is built.
+#: The congestion control of each machine.
 OWN_CONTROL = {"Aries": "none", "Slingshot": "per-flow"}
 #: Compute nodes.
 NODES = {"Aries": 768, "Slingshot": 512}
@@ -38,6 +36,6 @@ def scenario(machine: str, control: str) -> dict[str, Any]:
     return {
         **MACHINES[machine],
         "network": {"congestion_control": CONTROLS[control]},
-        # One-sided and small: nothing of these benchmarks waits for a rendezvous.
+        # One-sided and small messages: these benchmarks never wait for a rendezvous.
         "mpi": {"eager_threshold": "none"},
     }

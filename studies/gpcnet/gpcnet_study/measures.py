@@ -1,4 +1,4 @@
-"""Runs cells; a row of each: how long the victim's iterations took."""
+"""Runs cells; each gives a row with the times of the victim's iterations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import odonata
 from gpcnet_study.cells import RING_BYTES, Cell
 from gpcnet_study.machines import scenario
 
-#: Simulated time of a run, from the aggressors' start; GPCNeT's canaries alone need none.
+#: Simulated time of a run, from the aggressors' start; GPCNeT's canaries alone have no limit.
 LIMITS = {"GPCNeT": "10 ms", "map": "10 ms", "map, linear": "10 ms"}
 ALONE = "500 us"
 #: Ranks of the victim whose iterations are recorded.
@@ -27,7 +27,7 @@ FIRST = 200
 
 @dataclass(frozen=True)
 class Row:
-    """A cell with what was measured."""
+    """A cell with its measurements."""
 
     suite: str
     machine: str
@@ -37,18 +37,20 @@ class Row:
     percent: int
     #: Iterations of the victim, summed over ranks; the last one of a rank may not have ended.
     iterations: int
-    #: Of an iteration: mean over ranks of their means, and 99th percentile over all ranks and iterations.
+    #: Time of an iteration: mean over ranks of their means, and 99th percentile over all ranks and
+    #: iterations.
     mean_s: float
     p99_s: float
-    #: Of the first FIRST iterations: that of the slowest rank, mean over iterations (the Slingshot paper's).
+    #: Time of the slowest rank in the first FIRST iterations, mean over iterations (the Slingshot paper's
+    #: measure).
     slowest_s: float
-    #: What the run took.
+    #: Cost of the run.
     packet_hops: int
     cpu_s: float
 
     @property
     def of(self) -> tuple[str, str, str, int]:
-        """What rows have in common that are held against each other."""
+        """The fields that compared rows have in common."""
         return self.suite, self.machine, self.victim, self.percent
 
     @property
@@ -59,7 +61,7 @@ class Row:
 
 
 def run(cell: Cell) -> Row:
-    """Runs a cell: a canary alone to its end, all others for some time."""
+    """Runs a cell: a canary alone to its end, all others for a fixed time."""
     jobs = cell.jobs()
     timeline = {"jobs": "victim", "rows": 2_000_000, "every": -(-jobs[0]["ranks"] // RECORDED), "links": 0}
     described: dict[str, Any] = scenario(cell.machine, cell.control)
@@ -72,7 +74,7 @@ def run(cell: Cell) -> Row:
 
 
 def of_results(cell: Cell, results: odonata.Results, every: int = 1) -> Row:
-    """A row, from the tables of its run, which has recorded every n-th rank."""
+    """A row, from the tables of a run that has recorded every n-th rank."""
     by_rank = iteration_times(results, every)
     everything = np.concatenate(by_rank)
     return Row(
@@ -87,11 +89,10 @@ def of_results(cell: Cell, results: odonata.Results, every: int = 1) -> Row:
 
 
 def iteration_times(results: odonata.Results, every: int) -> list[Any]:
-    """Of every n-th rank of the victim: the times of its iterations.
+    """The times of the iterations of every n-th rank of the victim.
 
-    One that has not ended when the run does counts with the time that it has taken until then: less
-    than it would take, but if
-    it were left out, so would be those iterations that suffer most.
+    An unfinished iteration counts with its time until the end of the run. That is less than its full time,
+    but leaving it out would drop the most affected iterations.
     """
     calls = results.table("calls")
     chosen = calls.filter(pc.and_(pc.equal(calls["name"], "iteration"), pc.equal(calls["finished"], 1)))
@@ -109,7 +110,7 @@ def iteration_times(results: odonata.Results, every: int) -> list[Any]:
 
 
 def slowest(by_rank: list[Any]) -> float:
-    """Mean over the first iterations of the longest time of a rank that has come so far."""
+    """Mean over the first iterations of the longest time of a rank that has reached them."""
     count = min(FIRST, max(len(times) for times in by_rank))
     worst = np.zeros(count)
     for times in by_rank:
@@ -128,7 +129,7 @@ def slowest_impacts(rows: Iterable[Row]) -> dict[Row, float]:
 def impacts(rows: Iterable[Row]) -> dict[Row, tuple[float, float]]:
     """Congested row -> its mean and 99th percentile over those of the victim alone.
 
-    Of bandwidth that is alone over congested, as GPCNeT has it.
+    For bandwidths the factor is alone over congested, as in GPCNeT.
     """
     rows = list(rows)
     alone = {row.of: row for row in rows if not row.aggressor}
@@ -149,12 +150,12 @@ def shown(row: Row) -> str:
 
 
 def write(file: Path, rows: Iterable[Row]) -> None:
-    """Keeps rows as Parquet, a column per field."""
+    """Stores rows as Parquet, a column per field."""
     file.parent.mkdir(parents=True, exist_ok=True)
     plain = [asdict(row) for row in rows]
     pq.write_table(pa.table({f.name: [row[f.name] for row in plain] for f in fields(Row)}), file)
 
 
 def read(file: Path) -> list[Row]:
-    """What `write` kept."""
+    """Reads the rows that `write` stored."""
     return [Row(**row) for row in pq.read_table(file).to_pylist()]

@@ -1,4 +1,6 @@
-"""README.md and APPENDIX.md: factors beside published ones, a verdict per claim, why one does not hold."""
+"""README.md and APPENDIX.md: factors beside published ones, a verdict per claim, reasons for failed
+claims.
+"""
 
 from __future__ import annotations
 
@@ -20,17 +22,17 @@ FIGURES = STUDY.parents[1] / "docs" / "figures"
 
 
 def stored() -> list[Row]:
-    """All rows that are kept."""
+    """All stored rows."""
     return measures.read(DATA)
 
 
 def judge(rows: Sequence[Row]) -> list[verdicts.Judged]:
-    """All claims, held against these rows."""
+    """Judges all claims by these rows."""
     return verdicts.judge(CLAIMS, rows)
 
 
 def texts() -> dict[Path, str]:
-    """The pages, from what is stored."""
+    """The pages, from the stored results."""
     rows = stored()
     judged = judge(rows)
     return pages.made(
@@ -87,7 +89,7 @@ def map_table(rows: Sequence[Row]) -> Table:
         if row.suite == "map":
             theirs = published.impact(row.machine, row.victim, row.aggressor, row.percent)
             in_order = linear.get((row.of[1:], row.control, row.aggressor))
-            # No machine was measured with a control that it does not have.
+            # No machine was measured with a control that it lacks.
             known = theirs is not None and row.control == OWN_CONTROL[row.machine]
             table.append(
                 [

@@ -19,7 +19,7 @@ SEED = 2019
 def ring(
     rank: int, ranks: int, *, size: int, outstanding: int, orders: int, rounds: int, synchronize: bool
 ) -> Iterator[Any]:
-    """Messages to and from both neighbours in a random order of the ranks, `outstanding` each way."""
+    """Messages to and from both neighbors in a random order of the ranks, `outstanding` in each direction."""
     random_orders = random.Random(SEED)
     number = 0
     for _ in range(orders):

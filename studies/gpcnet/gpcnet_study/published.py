@@ -1,4 +1,4 @@
-"""What machines were measured to do, with where it was published and how certain the numbers are.
+"""Published measurements of machines, with their sources and certainty.
 
 Certainty: "exact" in a text, "table" printed in a table or on an axis or heat map, "read" by eye off a
 figure, "second-hand".

@@ -1,4 +1,4 @@
-"""How well lost time predicts how long a job takes alone: each case is run together and job by job.
+"""Accuracy of lost time as a prediction of a job's time alone: each case is run together and job by job.
 
 `cases` are the scenarios, `measure` runs them, `table` writes the section of docs/validation.md.
 """

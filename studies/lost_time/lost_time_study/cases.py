@@ -23,12 +23,12 @@ class Case:
     name: str
     #: A file, or its content.
     scenario: Any
-    #: Whether packets choose their way by load.
+    #: Whether routing depends on load.
     adaptive: bool
     overrides: Table = field(default_factory=dict)
 
 
-#: What makes the mixes of MFNetSim short: fewer iterations, less to write, all at the same time.
+#: Settings that shorten the mixes of MFNetSim: fewer iterations, fewer bytes, all at the same time.
 SHORT: Table = {
     "jobs.0.workload.milc.iterations": 4,
     "jobs.0.workload.nekbone.cg_iterations": 2,

@@ -1,4 +1,4 @@
-"""Runs a case together and job by job: how long each job took, and is predicted to take and takes alone."""
+"""Runs a case together and job by job: the time of each job, predicted and actual time alone."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class Prediction:
 
     @property
     def slowdown(self) -> float:
-        """By how much the others hold it up, as a share of its time alone."""
+        """Delay by the other jobs, as a share of the time alone."""
         return self.together_s / self.alone_s - 1
 
     @property
     def error(self) -> float:
-        """Of the prediction, as a share of its time alone."""
+        """Error of the prediction, as a share of the time alone."""
         return self.predicted_s / self.alone_s - 1
 
 
 def run(case: Case) -> list[Prediction]:
-    """Its jobs, but those that do not end by themselves."""
+    """The jobs of a case that end by themselves."""
     results = odonata.run(case.scenario, overrides=case.overrides | SETTINGS, processes=1)
     return [
         Prediction(case.name, of.job, case.adaptive, of.elapsed_s, of.predicted_s, of.alone_s)

@@ -15,16 +15,16 @@ DATA = HERE / "data" / "predictions.json"
 TEMPLATE = HERE / "section.md"
 SECTION = HERE / "table.md"
 
-#: Errors of the median that were aimed for: routing that does not look at load, and that does.
+#: Goals for the median error: for routing independent of load, and dependent on it.
 GOALS = {False: 0.02, True: 0.05}
 
 
-#: Jobs that others hold up by less say nothing about predictions, which are then those of no change.
+#: Smallest delay for a meaningful prediction.
 LEAST = 0.01
 
 
 def held_up(found: Iterable[Prediction]) -> list[Prediction]:
-    """The jobs that others have held up."""
+    """The jobs that others have delayed."""
     return [one for one in found if one.slowdown >= LEAST]
 
 
@@ -47,7 +47,7 @@ def table(found: Sequence[Prediction]) -> Table:
 
 
 def verdict(found: Sequence[Prediction], adaptive: bool) -> str:
-    """Cells of a row: the median error, whether it keeps the goal, the largest error, the number of jobs."""
+    """Cells of a row: the median error, whether it meets the goal, the largest error, the number of jobs."""
     judged = [one for one in held_up(found) if one.adaptive == adaptive]
     off = [abs(one.error) for one in judged]
     worst = max(judged, key=lambda one: abs(one.error))

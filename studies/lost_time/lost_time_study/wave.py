@@ -8,7 +8,9 @@ RANKS, SWEEPS, BYTES, WORK_NS = 24, 12, 200_000, 30_000
 
 
 def schedule() -> str:
-    """All ranks: each waits for its neighbour, works, sends to the next; the last one begins the way back."""
+    """All ranks: each waits for its neighbor, works, and sends to the next; the last one starts the way
+    back.
+    """
     ranks = "\n".join(f"rank {rank} {{\n" + "\n".join(_tasks(rank)) + "\n}" for rank in range(RANKS))
     return f"num_ranks {RANKS}\n{ranks}\n"
 

@@ -1,8 +1,8 @@
-"""The MFNetSim case study: our runs held against those that its authors published.
+"""The MFNetSim case study: runs of Odonata compared with those that its authors published.
 
 `stored` reads the published runs, `ours` result folders of Odonata; both give a `data.RunData`, in seconds
-and bytes. `exact` compares what has to be equal, `close` what is to be near, `report` shows both, `runs` runs
-the scenarios.
+and bytes. `exact` compares values that must be equal, `close` values that should be near, `report` shows
+both, `runs` runs the scenarios.
 """
 
 import sys

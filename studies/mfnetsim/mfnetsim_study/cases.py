@@ -1,4 +1,4 @@
-"""A mix beside its jobs alone, and what the claims of the paper are about, measured in their result tables.
+"""A mix beside its jobs alone, and the measures of the paper's claims, from result tables.
 
 Times are in seconds, ratios are together / alone. Nothing here runs a simulation: a `Case` holds
 `odonata.Results`, from folders or made by hand.
@@ -53,7 +53,7 @@ class Case:
         return job_row(self.together, job)[column] / job_row(self.alone[job], job)[column]
 
     def io_ratio(self, job: str) -> float:
-        """Together / alone of the time that reads and writes take."""
+        """Together / alone of the duration of reads and writes."""
         return io_time(self.together, job) / io_time(self.alone[job], job)
 
 
@@ -65,8 +65,8 @@ def job_row(results: odonata.Results, job: str) -> dict[str, Any]:
 def io_time(results: odonata.Results, job: str) -> float:
     """Request to acknowledgement, summed over the reads and writes of a rank, mean over ranks.
 
-    The paper's "total time each process spent on I/O operations"; where I/O overlaps with computation it
-    is more than the time that a rank waits.
+    This is the paper's "total time each process spent on I/O operations". If I/O overlaps with computation,
+    it exceeds the time that a rank waits.
     """
     table = results.table("io")
     rows = table.filter(pc.equal(table["job"], job))
@@ -75,7 +75,7 @@ def io_time(results: odonata.Results, job: str) -> float:
 
 
 def worst_step(case: Case, job: str) -> float:
-    """Mean duration of a training step's reads or writes, together / alone, at the step that suffers most."""
+    """Mean duration of a training step's reads or writes, together / alone, at the most affected step."""
     alone, together = (_steps(results, job) for results in (case.alone[job], case.together))
     return max(mean(together[step]) / mean(durations) for step, durations in alone.items())
 
@@ -84,7 +84,7 @@ def _steps(results: odonata.Results, job: str) -> dict[int, list[float]]:
     steps: dict[int, list[float]] = {}
     for row in results.rows("io"):
         if row["job"] == job:
-            # CosmoFlow's rank r calls the file of step i 1000 r + i.
+            # CosmoFlow's rank r names the file of step i 1000 r + i.
             steps.setdefault(row["file"] % 1000, []).append(row["end_s"] - row["start_s"])
     return steps
 
@@ -92,8 +92,8 @@ def _steps(results: odonata.Results, job: str) -> dict[int, list[float]]:
 def pooled(results: odonata.Results, job: str) -> list[float]:
     """Mean, largest and smallest packet latency of each of the job's nodes, all in one sample.
 
-    What the boxes of the paper's "message latency" are drawn of: its authors' tables have these three numbers
-    per node, of the packets that the node receives, and the published summaries pool them. A maximum weighs
+    The boxes of the paper's "message latency" show this sample. Its authors' tables have these three numbers
+    per node, for the packets that the node receives, and the published summaries pool them. A maximum weighs
     as much as a mean there.
     """
     columns = ("packet_latency_mean_s", "packet_latency_max_s", "packet_latency_min_s")
@@ -102,7 +102,7 @@ def pooled(results: odonata.Results, job: str) -> list[float]:
 
 
 def worst_node(case: Case, job: str) -> float:
-    """Largest packet latency of a node, together / alone, at the node where that has grown most."""
+    """Largest packet latency of a node, together / alone, at the node with the largest ratio."""
 
     def largest(results: odonata.Results) -> list[float]:
         return [row["packet_latency_max_s"] for row in results.rows("ranks") if row["job"] == job]
@@ -132,7 +132,7 @@ def io_messages_below(results: odonata.Results, job: str, bound: float) -> float
 def distance(case: Case, job: str) -> float:
     """Kolmogorov-Smirnov distance of the job's packet latencies, MPI and I/O, together and alone.
 
-    Of histograms with the same buckets, 1/32 wide: within one, a difference is not seen.
+    It compares histograms with the same buckets, 1/32 wide: differences within a bucket are invisible.
     """
     one, other = (_histogram(results, job) for results in (case.alone[job], case.together))
     edges = sorted({*one, *other})
@@ -169,7 +169,9 @@ def links(
 
 
 def saturation_increases(case: Case, job: str) -> list[float]:
-    """By how much longer than beside the job alone each global link from the job's groups saturates."""
+    """Increase of each global link's saturation over that beside the job alone, for the links from the job's
+    groups.
+    """
     own = groups(case.together, job)
     alone = links(case.alone[job], "global", own)
     together = links(case.together, "global", own)
@@ -188,15 +190,15 @@ def carriers(results: odonata.Results, part: float) -> int:
         if row["class"] == "local":
             sent[row["source"]] = sent.get(row["source"], 0) + row["bytes"]
     wanted = part * sum(sent.values())
-    # The routers before the one with which enough is reached, and that one.
+    # The routers before the one that reaches the part, and that one.
     return sum(total < wanted for total in accumulate(sorted(sent.values(), reverse=True))) + bool(wanted)
 
 
 def waits(case: Case, victim: str, victim_class: str, where: str) -> dict[str, float]:
-    """Culprit -> share of the victim's time that was waited for it, from the table `blame` of the mix.
+    """Culprit -> share of the victim's time spent waiting for it, from the table `blame` of the mix.
 
     `where` is "network" (waits in routers, of the packets' time in the network) or "servers" (of the time
-    from request to acknowledgement). Empty where the run did not measure blame.
+    from request to acknowledgement). Empty if the run did not measure blame.
     """
     if "blame" not in case.together.tables or not case.together.run.get("blame"):
         return {}

@@ -12,7 +12,7 @@ from mfnetsim_study.cases import Case, job_row
 from mfnetsim_study.claims import Answer, Claim, Kind, Verdict, answer, culprits, number
 from mfnetsim_study.report import Table
 
-#: All claims: those of the paper in its order, then checks of our own.
+#: All claims: those of the paper in its order, then checks of the study.
 CLAIMS: list[Claim] = sorted(
     [*claims_storage.CLAIMS, *claims_jobs.CLAIMS, *claims_system.CLAIMS],
     key=lambda claim: claim.kind != Kind.PAPER,
@@ -23,18 +23,18 @@ VARIANTS = ("without", "with")
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim with what the runs say to it."""
+    """A claim with the answers of the runs."""
 
     claim: Claim
-    #: The paper as it describes itself.
+    #: Runs as the paper describes them.
     without: Answer
-    #: The runs as they were published.
+    #: Runs as published.
     artifacts: Answer
     who: list[str]
 
 
 def judge(paper: Sequence[Case], published: Sequence[Case]) -> list[Judged]:
-    """All claims, held against the runs without the artifacts and those with them."""
+    """Judges all claims by the runs without the artifacts and by those with them."""
     return [
         Judged(claim, answer(claim, paper), answer(claim, published), culprits(claim, paper))
         for claim in CLAIMS
@@ -42,7 +42,7 @@ def judge(paper: Sequence[Case], published: Sequence[Case]) -> list[Judged]:
 
 
 def overview(judged: Sequence[Judged]) -> Table:
-    """How many claims hold, those of the paper apart from checks of our own."""
+    """Numbers of claims by verdict, with checks of the study apart."""
     rows = []
     for kind in (Kind.PAPER, Kind.OWN):
         of = [j for j in judged if j.claim.kind == kind]
@@ -115,7 +115,7 @@ def table(judged: Sequence[Judged]) -> Table:
 
 
 def splits(paper: Sequence[Case], published: Sequence[Case], job: str = "cosmoflow") -> list[Table]:
-    """Where a job's I/O lost its time, for the runs that measured it; no table if there are none."""
+    """The parts of a job's I/O delay, for the runs that measured them; no table if there are none."""
     rows = []
     for label, of in (("", paper), (" (artifacts)", published)):
         for case in of:
@@ -142,7 +142,7 @@ def _split(case: Case, job: str) -> list[str]:
         *(more.waited("device", culprit) for culprit in ("checkpoint", "cosmoflow")),
         *(others, more.network_s),
     ]
-    # Of a difference of less than a hundredth the parts say nothing.
+    # If the difference is below a hundredth, its parts are meaningless.
     tells = abs(more.calls_s) >= 0.01 * alone.calls_s
     shares = [number(part / more.calls_s, "%") if tells else "" for part in (more.device_s, more.network_s)]
     return [f"{1e3 * value / ranks + 0.0:,.2f}" for value in seconds] + shares
@@ -182,7 +182,7 @@ def write(folder: Path, judged: Sequence[Judged], paper: Sequence[Case], publish
 
 
 def names(of: Sequence[Case]) -> str:
-    """How many runs, and which if not all."""
+    """Number of runs, and their names if they are not all."""
     if len(of) == 8:
         return "all 8 runs"
     return f"{len(of)} of 8 runs" + (f" ({', '.join(case.name for case in of)})" if of else "")

@@ -1,7 +1,7 @@
-"""The claims of the MFNetSim paper: what is special about them, and the choice of their cases.
+"""The claims of the MFNetSim paper: their particularities, and the choice of their cases.
 
-What a claim is, and how a verdict comes about, is `study_tools.claims`. Runs with the artifacts and those
-without them are judged alike.
+`study_tools.claims` defines claims and verdicts. Runs with the artifacts and those without them are judged
+alike.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ __all__ = [
 
 #: "At the same level": relative difference.
 SAME_LEVEL = 0.1
-#: From here on something is slower, or more, or less: relative difference.
+#: Least relative difference that counts as slower, more or less.
 NOTICED = 0.05
 #: "Degraded", "suffers slowdown".
 DEGRADED = 1.1
-#: Share of a victim's time from which on a culprit is named.
+#: Least share of a victim's time for a culprit to be named.
 WORTH_NAMING = 0.005
 #: "Significantly prolonged", "increases up to".
 TWOFOLD = 2.0
@@ -75,7 +75,7 @@ TWOFOLD = 2.0
 
 @dataclass(frozen=True)
 class Sufferer:
-    """Whose waits explain a claim: a job's MPI or I/O, in the network or at servers."""
+    """The waits that explain a claim: of a job's MPI or I/O, in the network or at servers."""
 
     job: str
     traffic: str
@@ -84,9 +84,9 @@ class Sufferer:
 
 @dataclass(frozen=True)
 class Claim(shared.Claim[Sequence[Case]]):
-    """A sentence of the paper, and how it is tested."""
+    """A sentence of the paper, and its test."""
 
-    #: Whose waits say who caused it; under random placement.
+    #: The waits that identify the culprit; under random placement.
     blame: tuple[Sufferer, ...] = ()
 
 
@@ -104,7 +104,7 @@ def contiguous(of: Iterable[Case]) -> list[Case]:
 
 
 def placements(of: Sequence[Case]) -> list[tuple[Case, Case]]:
-    """Pairs (contiguous, random) that differ in nothing else."""
+    """Pairs (contiguous, random) that are otherwise equal."""
     return [
         (one, other)
         for one in contiguous(of)
@@ -114,7 +114,7 @@ def placements(of: Sequence[Case]) -> list[tuple[Case, Case]]:
 
 
 def routings(of: Sequence[Case]) -> list[tuple[Case, Case]]:
-    """Pairs (minimal, adaptive) that differ in nothing else."""
+    """Pairs (minimal, adaptive) that are otherwise equal."""
     return [
         (one, other)
         for one in of
@@ -125,7 +125,7 @@ def routings(of: Sequence[Case]) -> list[tuple[Case, Case]]:
 
 
 def culprits(claim: Claim, of: Sequence[Case]) -> list[str]:
-    """For each victim the jobs that it waited for, mean over the cases under random placement."""
+    """For each victim the culprits of its waits, mean over the cases under random placement."""
     texts = []
     for who in claim.blame:
         shares: dict[str, list[float]] = {}
@@ -138,7 +138,7 @@ def culprits(claim: Claim, of: Sequence[Case]) -> list[str]:
         if not found:
             continue
         order = sorted(shares, key=lambda culprit: (culprit == who.job, -sum(shares[culprit]), culprit))
-        # A job that is in one of the workloads only counts where it is.
+        # A job that only one of the workloads has counts only there.
         means = {culprit: cases.mean(shares[culprit]) for culprit in order}
         parts = [
             f"{'itself' if culprit == who.job else culprit or 'unknown'} {number(share, '%')}"

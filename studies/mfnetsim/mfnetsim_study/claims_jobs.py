@@ -34,7 +34,7 @@ ALONE_MS, TOGETHER_MS = 300.0, 750.0
 SLOWER = (1.5, 1.9)
 #: "Negligible difference between latency distributions": Kolmogorov-Smirnov distance.
 NEGLIGIBLE = 0.1
-#: How near to 103x and 16x counts as those: single maxima decide, which vary.
+#: Tolerance for 103x and 16x: single maxima decide, which vary.
 FACTOR = 0.3
 
 
@@ -118,7 +118,7 @@ def higher_total(of: Sequence[Case]) -> list[Value]:
 
 
 def latency(job: str, target: float) -> Callable[[Sequence[Case]], list[Value]]:
-    """Mean message latency, send call to last byte; the largest ratio of all cases is judged ("up to")."""
+    """Mean message latency, send call to last byte; the largest ratio of all cases counts ("up to")."""
 
     def measure(of: Sequence[Case]) -> list[Value]:
         chosen = [case for case in random(of) if job in case.jobs]
@@ -132,7 +132,7 @@ def latency(job: str, target: float) -> Callable[[Sequence[Case]], list[Value]]:
 
 
 def latency_pooled(job: str, target: float) -> Callable[[Sequence[Case]], list[Value]]:
-    """The same as the figure pools: a maximum per node weighs as much as a mean."""
+    """The same, pooled as in the figure: a maximum per node weighs as much as a mean."""
 
     def measure(of: Sequence[Case]) -> list[Value]:
         means, worst = {}, []

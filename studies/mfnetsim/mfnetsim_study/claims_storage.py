@@ -30,17 +30,17 @@ MS = 1e3
 
 #: "Less than 2 microseconds".
 SHORT_S = 2e-6
-#: "Exponentially delayed": the longest is longer by this factor.
+#: "Exponentially delayed": the longest exceeds the others by this factor.
 EXPONENTIAL = 10.0
-#: What "distributed over a larger number of routers" means: routers that carry this part of the bytes,
+#: "Distributed over a larger number of routers": the routers that carry this part of the bytes
 CARRIED = 0.9
-#: more of them by this factor.
+#: are more numerous by this factor.
 LARGER = 1.5
 #: "Increases slightly": by at most this factor.
 SLIGHTLY = 1.2
 #: "Fewer than 2 global links ... up to 106 ms".
 FEWER_THAN, UP_TO_MS = 2, 106.0
-#: "60% of global links", within points; twice and a half of that is near.
+#: "60% of global links", within this many points; twice and a half of that is near.
 SHARE, POINTS = 0.6, 0.1
 #: "Significant increments" of saturation time.
 SIGNIFICANT_S = 1e-3

@@ -55,7 +55,7 @@ def random_is_faster(of: Sequence[Case]) -> list[Value]:
                 slow, fast = (cases.io_time(case.alone[job], job) for case in (one, other))
                 ratio = slow / fast
                 values.append(Value("I/O", f"{name} {job}", ratio, "x", yes(ratio > 1 + NOTICED)))
-            # Checkpoint's messages are empty ones, of two barriers.
+            # Checkpoint's messages are empty: those of two barriers.
             if job != "checkpoint":
                 slow, fast = (cases.job_row(case.alone[job], job)["mpi_s"] for case in (one, other))
                 ratio = slow / fast

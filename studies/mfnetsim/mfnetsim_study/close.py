@@ -1,4 +1,4 @@
-"""What is to be near: times, latencies, saturation; with the goals that the study sets itself."""
+"""Values that should be near: times, latencies, saturation; with the goals of the study."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from itertools import pairwise
 
 from mfnetsim_study.data import LINK_CLASSES, Iteration, Rank, RunData, Server
 
-#: Mean non-computing and I/O time of an application: what is aimed at, and what is still accepted.
+#: Mean non-computing and I/O time of an application: the goal, and the largest accepted difference.
 GOAL, FLOOR = 0.05, 0.10
 #: Saturation of a link class: its total, and the distance between the distributions over links.
 SATURATION_TOTAL, SATURATION_DISTANCE = 0.10, 0.10
 
 
 class Verdict(StrEnum):
-    """How near a value is; empty where nothing is asked of it or nothing is stored."""
+    """The grade of a value; empty without a goal or a stored value."""
 
     GOAL = "goal"
     FLOOR = "floor"
@@ -27,7 +27,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Quantity:
-    """A value of ours beside the stored one, in `unit`."""
+    """A value of Odonata beside the stored one, in `unit`."""
 
     name: str
     unit: str
@@ -65,8 +65,8 @@ class Saturation:
     p99: Quantity
     maximum: Quantity
     saturated: Quantity
-    #: Kolmogorov-Smirnov distance of the distributions over all links of the class, and over those alone that
-    #: saturate in either run: idle links agree by themselves.
+    #: Kolmogorov-Smirnov distance of the distributions over all links of the class, and over those that
+    #: saturate in either run: idle links agree trivially.
     distance: float | None
     distance_saturated: float | None
 
@@ -119,7 +119,7 @@ def application(app: str, ours: RunData, stored: RunData | None) -> list[Quantit
 
 
 def storage(ours: RunData, stored: RunData | None) -> list[Quantity]:
-    """Seeks and busy time of the servers' devices; none where nobody does I/O."""
+    """Seeks and busy time of the servers' devices; none without I/O."""
     if not ours.servers:
         return []
     one = list(ours.servers.values())
@@ -137,7 +137,7 @@ def storage(ours: RunData, stored: RunData | None) -> list[Quantity]:
 
 def saturation(link_class: str, ours: RunData, stored: RunData | None) -> Saturation:
     """Saturation of a link class."""
-    # Where something is stored, only links that it knows count.
+    # If there are stored values, only links with one count.
     known = stored.links if stored else ours.links
     one = {
         key: link.saturation_s
@@ -178,7 +178,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def durations(steps: Sequence[Iteration]) -> list[float]:
-    """How long each iteration took, from the slowest rank of one to the slowest of the next."""
+    """Duration of each iteration, from the slowest rank of one to the slowest of the next."""
     ends = [0.0, *(step.last_s for step in steps)]
     return [end - start for start, end in pairwise(ends)]
 
@@ -190,7 +190,7 @@ def packet_latency(ranks: Sequence[Rank]) -> float:
 
 
 def message_latency(ranks: Sequence[Rank]) -> float:
-    """Mean latency of messages; what an application sends, it receives."""
+    """Mean latency of messages; an application receives the messages that it sends."""
     return sum(rank.message_latency_sum_s for rank in ranks) / max(
         sum(rank.messages_sent for rank in ranks), 1
     )
@@ -203,7 +203,7 @@ def hops(ranks: Sequence[Rank]) -> float:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Percentile, interpolated between neighbours (type 7 of Hyndman and Fan, 1996); 0 of nothing."""
+    """Percentile, interpolated between neighbors (type 7 of Hyndman and Fan, 1996); 0 of nothing."""
     if not values:
         return 0.0
     ordered = sorted(values)
@@ -218,7 +218,7 @@ def kolmogorov_smirnov(one: Sequence[float], other: Sequence[float]) -> float:
     if not one or not other:
         return 0.0 if not one and not other else 1.0
     left, right = sorted(one), sorted(other)
-    # Between two neighbouring values both functions are constant, so their values decide.
+    # Between two neighboring values both functions are constant, so the values decide.
     return max(
         abs(bisect_right(left, value) / len(left) - bisect_right(right, value) / len(right))
         for value in {*left, *right}

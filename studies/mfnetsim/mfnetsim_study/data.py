@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-#: The classes of link directions, as the published tables divide them.
+#: The classes of link directions, as in the published tables.
 LINK_CLASSES = ("terminal_to_router", "router_to_terminal", "local", "global")
 
 #: A direction of a link: kind and number of its two ends; "T" is a terminal (node), "R" a router.
@@ -13,14 +13,15 @@ LinkKey = tuple[str, int, str, int]
 
 @dataclass(frozen=True)
 class Rank:
-    """What an MPI rank did; packets are those that its node received, MPI and I/O."""
+    """The activity of an MPI rank; packets are those that its node received, MPI and I/O."""
 
     app: str
     rank: int
     node: int
     elapsed_s: float
     compute_s: float
-    #: Elapsed less computation: the "communication time" of the published runs, I/O and waiting included.
+    #: Elapsed time without computation: the "communication time" of the published runs, including I/O and
+    #: waits.
     non_compute_s: float
     io_s: float
     messages_sent: int
@@ -33,8 +34,8 @@ class Rank:
     packet_latency_min_s: float
     packet_latency_max_s: float
     hops_mean: float
-    #: Latencies summed over messages. Published: of those sent; ours: of those received. Over all ranks of an
-    #: application the two are the same sum.
+    #: Latencies summed over messages. Published: of sent messages; Odonata: of received ones. The sums over
+    #: all ranks of an application are equal.
     message_latency_sum_s: float
 
 
@@ -61,7 +62,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Iteration:
-    """When the ranks of an application finished one of its iterations, since the start."""
+    """Completion of an iteration by an application's ranks, since the start."""
 
     first_s: float
     mean_s: float
@@ -84,7 +85,7 @@ class RunData:
     links: dict[LinkKey, Link]
     servers: dict[int, Server]
     iterations: dict[str, list[Iteration]] = field(default_factory=dict)
-    #: Known of our runs only.
+    #: Known for runs of Odonata only.
     cpu_s: float | None = None
     outcome: str = "completed"
 

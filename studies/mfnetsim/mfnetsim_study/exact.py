@@ -1,7 +1,7 @@
-"""What has to be equal: counts, bytes, paths. A difference here is an error of one of the simulators.
+"""Values that must be equal: counts, bytes, paths. A difference here is an error of one of the simulators.
 
-Counts do not depend on how packets are routed, paths do: under adaptive routing, hops and the bytes on links
-between routers are left out.
+Counts do not depend on routing, paths do: under adaptive routing, hops and the bytes on links between routers
+are left out.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ PACKET = 4096
 #: Stored means of hops have 3 decimals per rank and 6 per run.
 RANK_HOPS_ROUNDING = 0.5e-3
 RUN_HOPS_ROUNDING = 0.5e-6
-#: Computation is a sum of whole picoseconds; anything below is floating point.
+#: Computation is a sum of whole picoseconds; smaller differences are floating-point errors.
 COMPUTE_ROUNDING_S = 0.5e-12
-#: Half a unit of the last decimal is within rounding, whatever floating point makes of it.
+#: Half a unit of the last decimal is within rounding, with a margin for floating point.
 EPSILON = 1e-6
 
-#: The baselines that a mix without shared links and servers has to repeat, and the mix.
+#: The baselines that a mix without shared links and servers must repeat, and the mix.
 SEPARATE = ("cont-min-milc", "cont-min-checkpoint", "cont-min-cosmo")
 MIX = "cont-min-wkld2"
 
 
 @dataclass(frozen=True)
 class Check:
-    """A comparison of many values that have to be equal."""
+    """A comparison of many values that must be equal."""
 
     name: str
     compared: int
     wrong: int
-    #: One value that differs, to start looking from.
+    #: One value that differs, as a starting point.
     example: str = ""
 
     @property
     def passed(self) -> bool:
-        """Whether there was something to compare, and all of it is equal."""
+        """Whether there was anything to compare, and all of it is equal."""
         return self.compared > 0 and self.wrong == 0
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ def checks(ours: RunData, stored: RunData) -> list[Check]:
 
 
 def superposition(mix: Iterable[Mapping[str, Any]], alone: Iterable[Mapping[str, Any]]) -> Check:
-    """Whether the rows of `ranks` of a mix are, bit for bit, those of its jobs run alone."""
+    """Whether the rows of `ranks` of a mix equal those of its jobs run alone, bit for bit."""
     rows = {(row["job"], row["rank"]): row for row in alone}
     pairs: list[tuple[str, Any, Any]] = []
     for row in mix:
@@ -138,10 +138,10 @@ def _traffic(ours: RunData, stored: RunData, *, terminal: bool) -> Iterable[tupl
 
 
 def _without_empty(ours: Link | None, stored: Link, barriers: bool) -> int:
-    """The stored bytes of a link, without what its table counts for packets of a barrier.
+    """The stored bytes of a link, without the bytes that its table counts for packets of a barrier.
 
-    CODES enters a packet of 0 bytes as a full one. How many of them a link carried is not stored, so any
-    whole number of them passes, and only where a job has barriers.
+    CODES records a packet of 0 bytes as a full one. The number of such packets on a link is not stored, so
+    any whole number passes, and only if a job has barriers.
     """
     extra = stored.bytes - ours.bytes if ours else 0
     return stored.bytes - extra if barriers and extra > 0 and extra % PACKET == 0 else stored.bytes

@@ -1,14 +1,14 @@
-"""Why I/O takes longer together than alone: the device, or the network?
+"""The cause of longer I/O together than alone: the device, or the network.
 
-A request is, at any moment, in one of these states, and the tables of a run with `run.blame` hold the time of
+A request is, at any moment, in one of these states. The tables of a run with `run.blame` hold the time of
 each, summed over the requests of a job:
 
 - a device serves it (`jobs.io_device_s`);
 - at its server it waits for the device, for memory or for space (table `blame`, place "server", by culprit);
-- it is on its way: a request, pull, data or acknowledgement is in the network or in an interface. That is the
+- it is in flight: a request, pull, data or acknowledgement is in the network or in an interface. That is the
   rest of `jobs.io_calls_s`, request to acknowledgement.
 
-So the difference between together and alone is the sum of the differences of the three, exactly.
+So the difference between together and alone is exactly the sum of the differences of the three.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RESOURCES = ("device", "memory", "space")
 
 @dataclass(frozen=True)
 class Split:
-    """Where the time of a job's I/O calls went, or by how much that differs; seconds summed over requests."""
+    """The parts of the time of a job's I/O calls, or their differences; seconds summed over requests."""
 
     calls_s: float
     service_s: float
@@ -34,16 +34,16 @@ class Split:
 
     @property
     def network_s(self) -> float:
-        """What is neither service nor a wait at a server."""
+        """The time outside service and waits at a server."""
         return self.calls_s - self.service_s - sum(self.waits_s.values())
 
     @property
     def device_s(self) -> float:
-        """Service, and waits for a device: what faster devices would shorten."""
+        """Service, and waits for a device: the part that faster devices would shorten."""
         return self.service_s + self.waited("device")
 
     def waited(self, resource: str, culprit: str | None = None) -> float:
-        """Waits for a resource, while it was with one culprit or with anybody."""
+        """Waits for a resource that one culprit, or any job, held."""
         return sum(
             waited
             for (what, who), waited in self.waits_s.items()
@@ -75,10 +75,10 @@ def of(results: odonata.Results, job: str) -> Split:
 
 
 def slowdown(case: Case, job: str) -> Split:
-    """By how much the job's I/O takes longer together, and where."""
+    """The additional time of the job's I/O together, by part."""
     return of(case.together, job) - of(case.alone[job], job)
 
 
 def measured(case: Case, job: str) -> bool:
-    """Whether both runs charged waits, so that there is a split."""
+    """Whether both runs measured blame."""
     return all(results.run.get("blame") for results in (case.together, case.alone[job]))

@@ -1,4 +1,4 @@
-"""A result folder of `odonata run`, in the terms of the published runs."""
+"""A result folder of `odonata run`, in the form of the published runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import odonata
 from mfnetsim_study.data import Iteration, Link, LinkKey, Rank, RunData, Server
 
-#: The published runs count every packet on its way from a terminal to its router as a full one.
+#: The published runs count every packet from a terminal to its router as a full one.
 FULL_PACKET_BYTES = 4096
 
 
@@ -72,7 +72,7 @@ def _link(row: dict[str, Any]) -> tuple[LinkKey, Link]:
         link_class, size = "terminal_to_router", FULL_PACKET_BYTES * row["packets"]
     elif key[2] == "T":
         link_class = "router_to_terminal"
-    # By the rule of CODES, as the stored values.
+    # By the rule of CODES, like the stored values.
     return key, Link(link_class, size, row["stalled_s"], row["stalled_packets"])
 
 

@@ -14,13 +14,13 @@ from mfnetsim_study.close import Quantity, Saturation, Verdict
 from mfnetsim_study.data import LINK_CLASSES, RunData
 from mfnetsim_study.exact import Check
 
-#: From best to worst; what is not judged does not count.
+#: From best to worst; unjudged values do not count.
 RANKING = [Verdict.NONE, Verdict.GOAL, Verdict.FLOOR, Verdict.MISSED]
 
 
 @dataclass
 class Comparison:
-    """A run of ours beside the stored one, or alone where none is stored."""
+    """A run of Odonata beside the stored one, or alone without one."""
 
     ours: RunData
     stored: RunData | None
@@ -38,7 +38,7 @@ class Comparison:
 
     @property
     def failed(self) -> list[Check]:
-        """Exact checks that do not hold."""
+        """Exact checks that fail."""
         return [check for check in self.checks if not check.passed]
 
 
@@ -167,7 +167,7 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def percent(difference: float | None, digits: int = 2) -> str:
-    """A relative difference; empty where nothing is stored."""
+    """A relative difference; empty without a stored value."""
     if difference is None:
         return ""
     if difference == float("inf"):

@@ -1,4 +1,4 @@
-"""Runs the scenarios of the study, and re-uses results that are still those of this build."""
+"""Runs the scenarios of the study, and reuses results of this build."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from odonata import _core
 
 STUDY = Path(__file__).resolve().parents[1]
 
-#: What a result was made from; beside its run.json.
+#: The origin of a result, in a file beside its run.json.
 ORIGIN_FILE = "study.json"
 
 PLACEMENTS = ("cont", "rand")
@@ -54,14 +54,14 @@ SETS: dict[str, tuple[str, ...]] = {
 INTERRUPTED = 130
 
 
-#: With --json the progress goes to standard error and only run.json, which the folder has too, to standard
-#: output; runs side by side would write over each other's progress.
+#: With --json progress goes to standard error and only run.json, which the folder has too, to standard
+#: output; simultaneous runs would otherwise overwrite each other's progress.
 QUIET = {True: ("--quiet",), False: ("--json",)}
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A family of runs: its folder in the study, where scenarios and node lists are."""
+    """A family of runs: the folder with its scenarios and node lists."""
 
     scenarios: Path
     nodes: Path
@@ -89,7 +89,7 @@ class Done:
     name: str
     folder: Path
     reused: bool
-    #: Why it has no results to compare; empty if it has.
+    #: The reason for missing results; empty if there are results.
     failure: str = ""
 
 
@@ -109,9 +109,9 @@ def scenario(name: str) -> Path:
 
 
 def origin(name: str, kind: Kind = PUBLISHED, overrides: Sequence[str] = ()) -> dict[str, str]:
-    """What decides the results of a run: scenario, node lists, version and build of the simulator.
+    """The inputs of a run's results: scenario, node lists, version and build of the simulator.
 
-    The version alone does not do: between two releases the model changes and the version does not.
+    The version alone does not suffice: between two releases the model changes and the version does not.
     """
     digest = hashlib.sha256(kind.scenario(name).read_bytes())
     for nodes in sorted(kind.nodes.glob("*.csv")):
@@ -145,10 +145,10 @@ def perform(
     overrides: Sequence[str] = (),
     announce: Callable[[str], None] = print,
 ) -> list[Done]:
-    """Runs what has no usable result in `results`, `at_once` runs side by side.
+    """Runs everything without a usable result in `results`, `at_once` runs side by side.
 
-    `processes` limits how many of a run and its baselines go on together, `overrides` are settings
-    (`KEY=VALUE`) that replace those of all scenarios.
+    `processes` limits the simultaneous processes of a run and its baselines; `overrides` are settings
+    (`KEY=VALUE`) for all scenarios.
     """
 
     def one(name: str) -> Done:
@@ -166,13 +166,13 @@ def perform(
         try:
             return list(pool.map(one, names))
         except KeyboardInterrupt:
-            # Those under way get the signal themselves; those that wait are not to start.
+            # Running ones receive the signal themselves; waiting ones must not start.
             pool.shutdown(wait=True, cancel_futures=True)
             raise
 
 
 def _run(name: str, folder: Path, file: Path, made_from: dict[str, str], arguments: Sequence[str]) -> Done:
-    # A process of its own: its CPU time and peak memory are those of this run.
+    # A process of its own, for the CPU time and peak memory of this run alone.
     command = [sys.executable, "-m", "odonata", "run", str(file), "-o", str(folder), "--force", *arguments]
     code = subprocess.run(command, stdout=subprocess.DEVNULL).returncode
     if code == INTERRUPTED:

@@ -1,11 +1,11 @@
 """The published runs, as reduced tables of reference data (12 of the 24 runs).
 
-The published link table has a slip, which `decode` undoes: the counters of router i (of 8 in its group)
+The published link table has an error, which `decode` corrects: the counters of router i (of 8 in its group)
 that are labelled with local router j are those of its port j. Ports 0 to 6 lead to the other routers of the
-group in order, with i itself left out, ports 7 to 10 to other groups. So a label j < i is right, a label i
-< j < 7 means router j + 1, the label 7 repeats the first global port, and the link from i to i + 1 is not
-there at all. Of the 1,848 directions inside groups 1,617 are known. Read like this, all agree with minimal
-paths byte by byte.
+group in order, without i itself, ports 7 to 10 to other groups. So a label j < i is right, a label i < j < 7
+means router j + 1, the label 7 repeats the first global port, and the link from i to i + 1 is missing. Of the
+1,848 directions inside groups 1,617 are known. With this correction, all agree with minimal paths byte by
+byte.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 from mfnetsim_study.data import Iteration, Link, LinkKey, Rank, RunData, Server
 
-#: The stored values; the README there says where they are from.
+#: The stored values; the README there describes their source.
 FOLDER = Path(__file__).resolve().parents[1] / "reference"
 
 #: Applications in the order in which a mix lists them.
@@ -64,12 +64,12 @@ def load(name: str) -> RunData:
 
 
 def labelled_links(name: str) -> dict[LinkKey, Link]:
-    """The links of a run as the published table labels them."""
+    """The links of a run with the labels of the published table."""
     return dict(_link(row) for row in _rows(FOLDER / "links" / f"{name}.csv.gz"))
 
 
 def decode(labelled: dict[LinkKey, Link]) -> dict[LinkKey, Link]:
-    """The same with each counter at its own link."""
+    """The same with each counter at its actual link."""
     links = {}
     for key, link in labelled.items():
         _, source, _, target = key

@@ -1,4 +1,4 @@
-"""Every published number that is used, where it is from, how certain it is, and what presets owe to it."""
+"""Every published number with its source and certainty, and the settings of presets derived from it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tpds2016_study import bluegene, bluegene_load
 
 from real_machines_study.pingpong import Time
 
-#: Sources. How certain their numbers are: "exact" in a text, "table" printed, "read" by eye off a figure,
+#: Sources. Certainty of their numbers: "exact" in a text, "table" printed, "read" by eye off a figure,
 #: "second-hand".
 XC = "Cray, XC series network, WP-Aries01-1112"
 AUSTIN = "B. Austin's slides, in lanl/PPT"
@@ -29,7 +29,7 @@ IBM = "IBM J. Res. Dev. 52(1/2), 2008"
 
 @dataclass(frozen=True)
 class Entry:
-    """A published number beside ours."""
+    """A published number beside that of Odonata."""
 
     machine: str
     quantity: str
@@ -39,20 +39,20 @@ class Entry:
     source: str
     certainty: str
     preset: str
-    #: What of the preset was made of this number; empty if nothing was.
+    #: The setting of the preset that was derived from this number; empty if none was.
     made_of_it: str = ""
     #: The published number is a lower bound.
     at_least: bool = False
 
     @property
     def difference(self) -> float:
-        """Ours over the published one, less one."""
+        """Odonata's over the published number, minus one."""
         return self.ours / self.published - 1.0
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What ours come from."""
+    """The sources of Odonata's numbers."""
 
     pingpong: list[Time]
     bluegene: list[bluegene.Time]
@@ -62,7 +62,7 @@ class Measured:
 
 
 def entries(of: Measured) -> list[Entry]:
-    """All of them, machine by machine."""
+    """All entries, machine by machine."""
     return [*blue_gene(of), *aries(of), *pairs(of), *slingshot(of), *congestion(of)]
 
 
@@ -151,7 +151,7 @@ def aries(of: Measured) -> Iterator[Entry]:
 
 
 def pairs(of: Measured) -> Iterator[Entry]:
-    """What studies/theta has beside that: pairs with several ranks, a hop, a path, the bisection."""
+    """Further results of studies/theta: pairs with several ranks, a hop, a path, the bisection."""
     for point in (*theta.RATES[3:], *theta.BLADE):
         ours = rules.ours(of.theta, "preset", point)
         if ours is not None:
@@ -210,7 +210,7 @@ def slingshot(of: Measured) -> Iterator[Entry]:
             SLINGSHOT,
             "read",
             "frontier-like",
-            # It was chosen for the 350 ns that the paper measured for a switch.
+            # Chosen for the 350 ns that the paper measured for a switch.
             "router_delay",
         )
 

@@ -1,4 +1,4 @@
-"""Ping-pong of one pair of nodes on an idle machine, by distance and size, as each preset stands."""
+"""Ping-pong of one pair of nodes on an idle machine, by distance and size, with unmodified presets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import odonata
 SIZES = (8, 1024, 131072, 4194304)
 ITERATIONS = 4
 
-#: Machine -> its scenario, without jobs. Nothing is fitted to what is compared here.
+#: Machine -> its scenario, without jobs. Nothing is fitted to the compared numbers.
 MACHINES: dict[str, dict[str, Any]] = {
     "Aries": {"preset": "theta"},
     # The machines of the paper had interfaces of 100 Gbit/s on switches of 200 Gbit/s.
@@ -25,8 +25,8 @@ MACHINES: dict[str, dict[str, Any]] = {
         "nic": {"rate": "100 Gbit/s"},
     },
 }
-#: Machine -> distance -> the two nodes. An Aries blade is a router with 4 nodes, a chassis 16 routers,
-#: a group 6 of them.
+#: Machine -> distance -> the two nodes. An Aries blade is a router with 4 nodes, a chassis has 16 routers, a
+#: group has 6 chassis.
 DISTANCES = {
     "Aries": {"same blade": (0, 1), "same chassis": (0, 4), "same group": (0, 68), "other group": (0, 1000)},
     "Slingshot": {"same switch": (0, 1), "same group": (0, 16), "other group": (0, 1000)},
@@ -44,7 +44,7 @@ class Time:
 
 
 def measure() -> list[Time]:
-    """All of them."""
+    """Measures all pairs."""
     return [
         time
         for machine, distances in DISTANCES.items()
@@ -81,12 +81,12 @@ def run(machine: str, distance: str, nodes: tuple[int, int]) -> list[Time]:
 
 
 def write(file: Path, times: Iterable[Time]) -> None:
-    """Keeps rows as Parquet, a column per field."""
+    """Stores rows as Parquet, a column per field."""
     file.parent.mkdir(parents=True, exist_ok=True)
     plain = [asdict(time) for time in times]
     pq.write_table(pa.table({f.name: [row[f.name] for row in plain] for f in fields(Time)}), file)
 
 
 def read(file: Path) -> list[Time]:
-    """What `write` kept."""
+    """Reads the rows that `write` stored."""
     return [Time(**row) for row in pq.read_table(file).to_pylist()]

@@ -1,4 +1,4 @@
-"""The section of docs/validation.md, from what is stored here and in the studies beside."""
+"""The section of docs/validation.md, from the stored results of this and other studies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECTION = HERE / "table.md"
 
 
 def stored() -> Measured:
-    """All that is kept."""
+    """All stored results."""
     data = STUDIES / "tpds2016" / "data"
     return Measured(
         pingpong=pingpong.read(DATA),
@@ -61,7 +61,7 @@ def shown(value: float, unit: str) -> str:
 
 
 def difference(one: Entry) -> str:
-    """In percent; of factors as a ratio; none where a lower bound is kept."""
+    """The difference in percent; for factors a ratio; empty if a lower bound is met."""
     if one.at_least and one.ours >= one.published:
         return "kept"
     if one.unit == "x":

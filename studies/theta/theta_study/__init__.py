@@ -1,8 +1,7 @@
-"""The validation of CODES' dragonfly against Theta (IEEE Cluster 2017), with what is public of Theta.
+"""The validation of CODES' dragonfly against Theta (IEEE Cluster 2017), with the public numbers of Theta.
 
-`machine` has the preset and what is changed of it, `runs` the tests, `published` every number that is held
-against them; `rules` measures and grades, `claims` has the sentences; `figures` draws, `page` writes
-README.md.
+`machine` has the preset and its changes, `runs` the tests, `published` every number for comparison; `rules`
+measures and grades, `claims` has the sentences; `figures` draws, `page` writes README.md.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""What is published, and what follows from the links of the machine, held against our tests."""
+"""Published claims, and consequences of the machine's links, compared with the tests."""
 
 from __future__ import annotations
 

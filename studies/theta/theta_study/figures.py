@@ -1,4 +1,4 @@
-"""Ping-pong by distance, pairing by number of nodes, a pair by ranks, beside what is published."""
+"""Ping-pong by distance, pairing by number of nodes, a pair by ranks, beside published numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME = "theta.svg"
 
 
 def draw(folder: Path, times: Sequence[Time]) -> None:
-    """Writes it; the same drawing is the same file."""
+    """Writes the figure; equal drawings are equal files."""
     folder.mkdir(parents=True, exist_ok=True)
     picture = Figure(figsize=(12.5, 3.8), layout="constrained")
     ping_pong(picture.add_subplot(1, 3, 1), times)
@@ -29,7 +29,7 @@ def draw(folder: Path, times: Sequence[Time]) -> None:
 
 
 def curve(axes: Any, found: Sequence[Time], style: str, color: str, label: str | None) -> None:
-    """Half a round trip over the size; 0 B stands at 4 B."""
+    """Half a round trip over the size; 0 B is drawn at 4 B."""
     chosen = sorted((time for time in found if time.bytes in SIZES), key=lambda time: time.bytes)
     xs = [max(time.bytes, 4) for time in chosen]
     axes.plot(xs, [1e6 * time.seconds for time in chosen], style, color=color, linewidth=1.3, label=label)

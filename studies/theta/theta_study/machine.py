@@ -1,4 +1,4 @@
-"""Theta as the preset has it; with minimal routing; with software and interface set by published numbers."""
+"""Theta as in the preset; with minimal routing; with software and interface set by published numbers."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ BLADE, CHASSIS, GROUP = 4, 64, 384
 GLOBAL_LINKS, GLOBAL_RATE = 12, 4.6875e9
 #: Bytes/s of a link in a group, and of a node's.
 LOCAL_RATE, NODE_RATE = 5.25e9, 16 * 2**30
-#: What the preset's hosts add to a message: send_delay, message_delay and recv_overhead, s.
+#: Overhead of the preset's hosts per message: send_delay, message_delay and recv_overhead, s.
 HOST_S = 300e-9 + 10e-9 + 200e-9
 
-#: An Aries interface injects at most so much (Cray, XC series network, p. 21).
+#: Largest injection rate of an Aries interface (Cray, XC series network, p. 21).
 INJECTION = "10.2 GB/s"
-#: With this, 8 B to a node of the same blade take the 1.3 us of the same text; the preset has 300 ns.
+#: With this, 8 B to a node of the same blade take 1.3 us, as in the same text; the preset has 300 ns.
 SEND_DELAY = "969.1 ns"
 
-#: Name -> what is changed of the preset.
+#: Name -> changes of the preset.
 VARIANTS: dict[str, dict[str, Any]] = {
     "preset": {},
     "minimal": {"network": {"routing": {"algorithm": "minimal"}}},
@@ -43,11 +43,11 @@ def scenario(variant: str, job: dict[str, Any], **machine: Any) -> dict[str, Any
 
 
 def pairing_bound(nodes: int, size: int) -> float:
-    """Least time in which the first half can send so many bytes to partners half way on, minimal routing, s.
+    """Least time for the first half to send `size` bytes to partners half way on, minimal routing, s.
 
-    Every chassis has 2 of the 12 links to each other group, and they are nearest: minimal routing takes no
+    Every chassis has 2 of the 12 links to each other group, and they are nearest: minimal routing uses no
     other. Of n messages from a chassis to a group each crosses one of them: n bytes / (2 x 4.6875 GB/s); the
-    busiest decides. 0 where no pair crosses.
+    busiest decides. 0 if no pair crosses.
     """
     crossing: dict[tuple[int, int], int] = {}
     for node in range(nodes // 2):

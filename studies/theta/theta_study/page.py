@@ -1,4 +1,6 @@
-"""README.md and APPENDIX.md: published numbers beside ours, a verdict per claim, why one does not hold."""
+"""README.md and APPENDIX.md: published numbers beside Odonata's, a verdict per claim, reasons for failed
+claims.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +21,17 @@ FIGURES = STUDY.parents[1] / "docs" / "figures"
 
 
 def stored() -> list[Time]:
-    """All tests that are kept."""
+    """All stored tests."""
     return runs.read(DATA)
 
 
 def judge(times: Sequence[Time]) -> list[verdicts.Judged]:
-    """All claims, held against these tests."""
+    """Judges all claims by these tests."""
     return verdicts.judge(claims.CLAIMS, times)
 
 
 def texts() -> dict[Path, str]:
-    """The pages, from what is stored."""
+    """The pages, from the stored results."""
     times = stored()
     judged = judge(times)
     return pages.made(
@@ -50,7 +52,7 @@ def texts() -> dict[Path, str]:
 
 
 def differences(times: Sequence[Time]) -> str:
-    """How far each variant is from what is published: "with preset 3 of 16 are within 8% (...)"."""
+    """The difference of each variant from published numbers: "with preset 3 of 16 are within 8% (...)"."""
     texts = []
     for variant in ("preset", "fitted"):
         off = [
@@ -70,7 +72,7 @@ def differences(times: Sequence[Time]) -> str:
 
 
 def point_table(times: Sequence[Time]) -> Table:
-    """Every published number beside ours."""
+    """Every published number beside Odonata's."""
     rows = []
     for point in published.POINTS:
         cells = []

@@ -1,4 +1,4 @@
-"""What is public of Theta and of machines with its interconnect, where from, and how certain it is."""
+"""Public numbers of Theta and of machines with its interconnect, with sources and certainty."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ AUSTIN = "B. Austin's slides, in lanl/PPT"
 THETA = "ALCF, user guide of Theta, Aries2.gif"
 NOISE = "D. De Sensi et al., SC 2019, fig. 3"
 
-#: Worst difference between CODES and Theta: what ours are held to.
+#: Worst difference between CODES and Theta: the tolerance for Odonata.
 WORST = 0.08
-#: Ranks per node of a pair that is to send as much as it can.
+#: Ranks per node of a pair that sends at its full rate.
 MANY = 16
 
 
 @dataclass(frozen=True)
 class Point:
-    """A published number, and which of our tests it is held against."""
+    """A published number, and the test to compare it with."""
 
     machine: str
     quantity: str
@@ -29,12 +29,12 @@ class Point:
     source: str
     #: "exact" in a text, "table", "read" by eye off a figure (3 to 5%), "second-hand".
     certainty: str
-    #: Of our test.
+    #: The name of the test.
     test: str
     where: str
     bytes: int
     ranks_per_node: int = 1
-    #: What was made of it in the variant "fitted": never judged there.
+    #: The setting of the variant "fitted" that was derived from it; not judged there.
     made_of_it: str = ""
 
 
@@ -57,7 +57,7 @@ LATENCIES = (
             made,
         )
         for where, value, made in (
-            # The same number as that of the XC, which the send delay was made of.
+            # The same number as that of the XC, from which the send delay was derived.
             ("same blade", 1.3, "mpi.send_delay"),
             ("same chassis", 1.5, ""),
             ("same group", 1.5, ""),
@@ -65,7 +65,7 @@ LATENCIES = (
         )
     ),
 )
-#: Of which pair it is not said; in a group every distance but the blade is limited by the same link.
+#: The pair is not specified; within a group, the same link limits every distance but the blade.
 RATES = (
     *(
         Point(
@@ -113,7 +113,7 @@ RATES = (
         for where in ("same blade", "other group")
     ),
 )
-#: Two nodes of a blade, messages of 64 KiB, by ranks per node: all that was measured on Theta itself.
+#: Two nodes of a blade, messages of 64 KiB, by ranks per node: the only measurements of Theta itself.
 BLADE = tuple(
     Point(
         "Theta",

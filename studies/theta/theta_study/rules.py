@@ -1,4 +1,4 @@
-"""What is measured for each claim, and how it is graded."""
+"""The measure and the grading of each claim."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def one(
 
 
 def ours(times: Times, variant: str, point: Point) -> float | None:
-    """Our number for a published one, in its unit."""
+    """Odonata's number for a published one, in its unit."""
     time = one(times, variant, point.test, point.where, point.bytes, ranks=point.ranks_per_node)
     if time is None:
         return None
@@ -45,7 +45,7 @@ def graded(number: float, target: float) -> Grade:
 
 
 def points(variant: str, chosen: Iterable[Point]) -> Measure:
-    """Ours beside each; what the variant was made of is shown only."""
+    """Odonata's number beside each; numbers that the variant was derived from are shown only."""
 
     def values(times: Times) -> list[Value]:
         found = []
@@ -151,7 +151,7 @@ def slope(times: Times) -> list[Value]:
 
 
 def pairing_minimal(times: Times) -> list[Value]:
-    """An exchange of 64 KiB over the bound, for those numbers of nodes of which pairs cross."""
+    """An exchange of 64 KiB over the bound, for numbers of nodes whose pairs cross groups."""
     values = []
     for nodes in NODES:
         time, bound = (

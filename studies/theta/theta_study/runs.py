@@ -19,14 +19,14 @@ SIZES = (0, 8, 64, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536)
 #: IMB's largest.
 LONG = 4194304
 ITERATIONS = 4
-#: Nodes of bisection pairing, up to 2,048.
+#: Nodes of bisection pairing.
 NODES = (2, 128, 512, 1024, 2048)
-#: Ranks per node of the two nodes whose bandwidth is measured.
+#: Ranks per node of the pair for the bandwidth test.
 RANKS = (1, 8, 16, 64)
 MESSAGE = 65536
-#: Messages of a rank that are under way at once, as of OSU's test.
+#: Outstanding messages of a rank, as in OSU's test.
 WINDOW = 64
-#: Groups of the machine whose bisection is measured; messages from a node to each group of the other half.
+#: Groups of the machine for the bisection test; messages from a node to each group of the other half.
 GROUPS = (6, 8)
 ROUNDS = 2
 
@@ -38,15 +38,15 @@ class Time:
     variant: str
     #: "ping-pong", "pairing", "one way", "both ways" or "bisection".
     test: str
-    #: Distance; "" of pairing and bisection.
+    #: Distance; "" for pairing and bisection.
     where: str
     nodes: int
     ranks_per_node: int
-    #: Of a message.
+    #: Bytes of a message.
     bytes: int
-    #: Half a round trip; of pairing, an exchange of the slowest pair; of the others the whole test.
+    #: Half a round trip; for pairing, an exchange of the slowest pair; otherwise the whole test.
     seconds: float
-    #: Bytes that all ranks sent in that time; of the first two those of a message.
+    #: Bytes that all ranks sent in that time; for the first two tests, bytes of a message.
     sent: int
 
     @property
@@ -64,7 +64,7 @@ def ping_pong(variant: str, where: str, sizes: Iterable[int] = (*SIZES, LONG)) -
     ends = [row["last_s"] for row in results.rows("iterations")]
     found = []
     for number, size in enumerate(sizes):
-        # The first round trip of a size overlaps with the last one of the size before.
+        # The first round trip of a size overlaps with the last one of the previous size.
         first, last = number * ITERATIONS, (number + 1) * ITERATIONS - 1
         seconds = (ends[last] - ends[first]) / (2 * (ITERATIONS - 1))
         found.append(Time(variant, "ping-pong", where, 2, 1, size, seconds, size))
@@ -72,7 +72,7 @@ def ping_pong(variant: str, where: str, sizes: Iterable[int] = (*SIZES, LONG)) -
 
 
 def exchange(rank: int, ranks: int, *, size: int, times: int = ITERATIONS) -> Iterator[Any]:
-    """Both of a pair send and receive at once, again and again."""
+    """Both ranks of a pair send and receive at once, repeatedly."""
     partner = (rank + ranks // 2) % ranks
     for _ in range(times):
         yield irecv(partner, size, request=0)
@@ -81,7 +81,7 @@ def exchange(rank: int, ranks: int, *, size: int, times: int = ITERATIONS) -> It
 
 
 def pairing(variant: str, nodes: int, size: int, where: str = "") -> Time:
-    """The first nodes of the machine, each with that half way on, all at once; or one pair at a distance."""
+    """The first nodes of the machine, each paired with the node half way on, all at once; or one pair."""
     chosen = list(DISTANCES[where]) if where else list(range(nodes))
     job = {"ranks": nodes, "placement": {"nodes": chosen}, "python": exchange, "args": {"size": size}}
     row = odonata.run(scenario(variant, job)).rows("jobs")[0]
@@ -124,11 +124,11 @@ def rate(variant: str, where: str, ranks_per_node: int, *, both: bool) -> Time:
 
 
 def across(rank: int, ranks: int, *, rounds: int, size: int = MESSAGE) -> Iterator[Any]:
-    """Every node with the one at its place in each group of the other half in turn, both ways at once."""
+    """Every node in turn exchanges with the corresponding node in each group of the other half."""
     half = ranks // GROUP // 2
     group, place = divmod(rank, GROUP)
     count = rounds * half
-    # Of the first half, group g is with half + (g + turn) % half; the other half sees it from its side.
+    # In the first half, group g pairs with half + (g + turn) % half; the other half mirrors this.
     turns = [
         half + (group + turn) % half if group < half else (group - half - turn) % half
         for turn in range(count)
@@ -141,7 +141,7 @@ def across(rank: int, ranks: int, *, rounds: int, size: int = MESSAGE) -> Iterat
 
 
 def bisection(variant: str, groups: int, rounds: int = ROUNDS) -> Time:
-    """All nodes of a machine of so many groups, with all groups of the other half."""
+    """All nodes of a machine with this many groups, with all groups of the other half."""
     nodes = groups * GROUP
     job = {"ranks": nodes, "python": across, "args": {"rounds": rounds}}
     row = odonata.run(scenario(variant, job, groups=groups)).rows("jobs")[0]
@@ -149,7 +149,7 @@ def bisection(variant: str, groups: int, rounds: int = ROUNDS) -> Time:
 
 
 def write(file: Path, times: Iterable[Time]) -> None:
-    """Keeps rows as Parquet, a column per field."""
+    """Stores rows as Parquet, a column per field."""
     file.parent.mkdir(parents=True, exist_ok=True)
     plain = [asdict(time) for time in times]
     table = {field.name: [row[field.name] for row in plain] for field in fields(Time)}
@@ -157,5 +157,5 @@ def write(file: Path, times: Iterable[Time]) -> None:
 
 
 def read(file: Path) -> list[Time]:
-    """What `write` kept."""
+    """Reads the rows that `write` stored."""
     return [Time(**row) for row in pq.read_table(file).to_pylist()]

@@ -20,11 +20,10 @@ class Machine:
     name: str
     preset: str
     dims: tuple[int, ...]
-    #: Hops -> how far a partner is along each dimension. On /P no side of it is half a ring, so that
-    #: there is one shortest
-    #: path in dimension order; on /Q with rings of 4 and 2 that is so up to 6 hops only.
+    #: Hops -> distance of a partner along each dimension. On /P no side is half a ring, so that there is one
+    #: shortest path in dimension order; on /Q, with rings of 4 and 2, that holds up to 6 hops only.
     distances: dict[int, tuple[int, ...]]
-    #: Bytes/s that a program gets of a link, as the paper has them.
+    #: Bytes/s of a link for a program, from the paper.
     link: float
 
 
@@ -47,10 +46,10 @@ class Time:
     #: "P" or "Q".
     machine: str
     hops: int
-    #: "one pair", "one pair, mesh" (the same path with no other as long) or "all pairs".
+    #: "one pair", "one pair, mesh" (the same path without another of equal length) or "all pairs".
     pairs: str
     bytes: int
-    #: Of the slowest pair.
+    #: Time of the slowest pair.
     seconds: float
 
 
@@ -73,7 +72,7 @@ def run(machine: Machine, hops: int, how: str, pairs: Sequence[tuple[int, int]])
         raise RuntimeError(f"{machine.name}, {hops} hops, {how}: {results.run['outcome']}")
     ends = [0.0, *(row["last_s"] for row in results.rows("iterations"))]
     return [
-        # The first round trip of a size overlaps with the last one of the size before.
+        # The first round trip of a size overlaps with the last one of the previous size.
         Time(
             machine.name, hops, how, size, (ends[last] - ends[last - ITERATIONS + 1]) / (2 * (ITERATIONS - 1))
         )
@@ -124,7 +123,7 @@ def partners(dims: Sequence[int], distance: Sequence[int]) -> list[tuple[int, in
 
 
 def moved(node: int, dims: Sequence[int], distance: Sequence[int]) -> int:
-    """The node so far on; the first dimension is the fastest."""
+    """The node at this distance; the first dimension is the fastest."""
     found, stride = 0, 1
     for side, steps in zip(dims, distance, strict=True):
         found += (node // stride + steps) % side * stride

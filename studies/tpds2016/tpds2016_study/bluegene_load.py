@@ -1,4 +1,4 @@
-"""How much of its peak a rack of Blue Gene/Q reaches: every node to its farthest partner, and all to all."""
+"""Share of the peak of a rack of Blue Gene/Q: every node to its farthest partner, and all to all."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Load:
     #: "deterministic" or "adaptive".
     routing: str
     seconds: float
-    #: The same if the busiest links carried data all the time and all links of a dimension were used alike.
+    #: The same if the busiest links always carried data and all links of a dimension were used alike.
     bound_s: float
 
     @property
     def share(self) -> float:
-        """Of the peak."""
+        """Share of the peak."""
         return self.bound_s / self.seconds
 
 
@@ -46,8 +46,8 @@ def exchange(rank: int, ranks: int, *, size: int = PAIR) -> Iterator[Any]:
 def bounds() -> dict[str, float]:
     """Rings of k nodes in the longest dimension decide, with two links of bandwidth b at each node.
 
-    Farthest pairs: a message of m bytes crosses k / 2 links of the ring, a node has 2: k m / (4 b).
-    All to all: it crosses k / 4 in the mean, of n messages per node: n k m / (8 b).
+    Farthest pairs: a message of m bytes crosses k / 2 links of the ring, and a node has 2 links: k m / (4 b).
+    All to all: a message crosses k / 4 links on average, with n messages per node: n k m / (8 b).
     """
     longest, nodes = max(RACK.dims), 1024
     return {

@@ -9,7 +9,7 @@ from study_tools.claims import Claim, Value, near, yes
 from tpds2016_study.measures import Run
 
 Runs = Sequence[Run]
-#: What differs by less is alike.
+#: Smaller differences count as equal.
 ALIKE = 0.02
 #: "Slight overhead".
 SLIGHT = 0.2
@@ -17,7 +17,7 @@ OTHERS = ("non-minimal", "adaptive")
 
 
 def by_routing(runs: Runs) -> Iterator[tuple[str, dict[str, Run]]]:
-    """Program -> its runs on the dragonfly by routing, where all three are there."""
+    """Program -> its runs on the dragonfly by routing, if all three exist."""
     found: dict[str, dict[str, Run]] = {}
     for run in runs:
         if run.machine == "dragonfly":
@@ -50,7 +50,7 @@ def minimal_terminals(runs: Runs) -> list[Value]:
 
 
 def as_nonminimal(runs: Runs) -> list[Value]:
-    # Non-minimal routing diverts every packet that has a choice: those between groups.
+    # Non-minimal routing diverts every packet between groups.
     return [
         Value("", program, share, "%", yes(share > 0.5))
         for program, routed in by_routing(runs)

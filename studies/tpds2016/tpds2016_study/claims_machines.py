@@ -1,4 +1,4 @@
-"""What needs more than the grid of programs: BookSim, Blue Gene (figures 4 to 8), sizes, cost (17)."""
+"""Claims beyond the grid of programs: BookSim, Blue Gene (figures 4 to 8), sizes, cost (17)."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ BOOKSIM = Path(__file__).parents[2] / "booksim" / "validation.json"
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that these claims are held against."""
+    """The data of these claims."""
 
     runs: Sequence[Run] = ()
-    #: Those of more ranks.
+    #: Runs with more ranks.
     larger: Sequence[Run] = ()
     times: Sequence[Time] = ()
     loads: Sequence[Load] = ()
     costs: Sequence[Cost] = ()
-    #: By one process and by several.
+    #: Runs by one process and by several.
     splits: Sequence[Split] = ()
-    #: Of studies/booksim: sweep -> differences of mean latency.
+    #: From studies/booksim: sweep -> differences of mean latency.
     booksim: dict[str, dict[str, float]] | None = None
 
 
 def booksim(file: Path = BOOKSIM) -> dict[str, dict[str, float]]:
-    """What docs/validation.md is made of."""
+    """The data of docs/validation.md."""
     sweeps: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))["sweeps"]
     return {name: sweep["figures"] for name, sweep in sweeps.items() if name.startswith("dragonfly")}
 
 
 def against_booksim(sweep: str, mean: float, largest: float) -> Callable[[Evidence], list[Value]]:
-    """Our differences from BookSim are no larger than the paper's."""
+    """Odonata's differences from BookSim are at most those of the paper."""
 
     def values(evidence: Evidence) -> list[Value]:
         figures = (evidence.booksim or {}).get(sweep)
@@ -76,7 +76,7 @@ def seconds(evidence: Evidence, machine: str, hops: int, pairs: str) -> dict[int
 
 
 def link_rate(evidence: Evidence) -> list[Value]:
-    """Of one pair: bytes between the two largest sizes over the time between them."""
+    """For one pair: bytes between the two largest sizes over the time between them."""
     values = []
     for machine in MACHINES:
         for hops in machine.distances:
@@ -90,7 +90,7 @@ def link_rate(evidence: Evidence) -> list[Value]:
 
 
 def per_hop(evidence: Evidence) -> list[Value]:
-    """Of the smallest message: time between the longest and the shortest distance, per hop."""
+    """For the smallest message: time between the longest and the shortest distance, per hop."""
     values = []
     for machine, published in zip(MACHINES, (66e-9, 40e-9), strict=True):
         near_by, far = min(machine.distances), max(machine.distances)
@@ -166,7 +166,7 @@ def dragonfly_dearer(evidence: Evidence) -> list[Value]:
 
 
 def both_shapes(evidence: Evidence) -> list[Value]:
-    """At every size: the ratio grows with it."""
+    """At every size: the ratio grows with the size."""
     return shapes([*evidence.runs, *evidence.larger])
 
 

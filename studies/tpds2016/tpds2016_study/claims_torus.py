@@ -13,7 +13,7 @@ DIMENSIONS = ("3D", "5D", "7D", "9D")
 
 
 def by_dimension(runs: Runs, program: str) -> Iterator[tuple[str, dict[str, Run]]]:
-    """A program's runs by dimensions, each in its most cubic shape, where all are there."""
+    """A program's runs by dimensions, each in its most cubic shape, if all exist."""
     found: dict[str, Run] = {}
     for run in runs:
         if run.program == program and run.machine in DIMENSIONS:
@@ -32,7 +32,7 @@ def spread(run: Run) -> float:
 def least(
     program: str, measure: str, unit: str, scale: float, *winners: str
 ) -> Callable[[Runs], list[Value]]:
-    """Each other torus over the worst of the winners: more than 1; beside that the numbers."""
+    """Each other torus over the worst of the winners: more than 1; and the numbers."""
 
     def values(runs: Runs) -> list[Value]:
         found = []

@@ -1,4 +1,4 @@
-"""What a simulation costs over schedulers and threads (figure 17), on the small dragonfly."""
+"""The cost of a simulation over schedulers and threads (figure 17), on the small dragonfly."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import odonata
 
-#: The programs of sweeps/dragonfly.toml that are run here.
+#: The programs of sweeps/dragonfly.toml that are used here.
 PROGRAMS: dict[str, dict[str, Any]] = {
     "AMG": {"ranks": 1728, "workload": {"amg": {"cycles": 1}}},
     "Crystal Router": {
@@ -29,7 +29,7 @@ class Cost:
     wall_s: float
     cpu_s: float
     events: int
-    #: Share of the events handled that were for good; 1 where none are taken back.
+    #: Share of the handled events that were committed; 1 without rollbacks.
     efficiency: float
     #: Share of the threads' time spent waiting.
     waiting: float

@@ -1,4 +1,4 @@
-"""The paper's figures 6 to 16 of our runs."""
+"""The paper's figures 6 to 16, drawn from runs of Odonata."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PANELS = (
 
 
 def draw(folder: Path, runs: Sequence[Run], points: Sequence[Point], times: Sequence[Time]) -> list[str]:
-    """Writes them; the same drawing is the same file. Gives their names."""
+    """Writes the figures; equal drawings are equal files. Returns their names."""
     folder.mkdir(parents=True, exist_ok=True)
     pictures = {
         "tpds2016-dragonfly.svg": dragonfly(runs, points),

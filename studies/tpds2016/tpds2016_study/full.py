@@ -1,7 +1,7 @@
-"""The paper's programs with all their ranks and bytes, on a balanced dragonfly: to the end, or a beginning.
+"""The paper's programs with all their ranks and bytes, on a balanced dragonfly: to the end, or partially.
 
-A beginning can be gone on with. A run keeps beside its folder how far it was when (NAME.track.csv), so that
-what it said of its end after the first tenth can be held against its end.
+A partial run can be continued. A run records its progress over time beside its folder (NAME.track.csv), so
+that its estimate after the first tenth can be compared with its end.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import odonata
 from tpds2016_study.track import Mark, Track, read_track, said, sittings
 
-#: Time on the wall between two snapshots.
+#: Wall time between two snapshots.
 SNAPSHOTS = "5 min"
 
 
@@ -29,15 +29,15 @@ class Case:
 
     program: str
     ranks: int
-    #: Of the smallest balanced dragonfly that holds them: p nodes and p global ports per router, 2p routers
-    #: in a group, 2p^2 + 1 groups.
+    #: The smallest balanced dragonfly for the program: p nodes and p global ports per router, 2p routers in a
+    #: group, 2p^2 + 1 groups.
     nodes_per_router: int
     workload: dict[str, Any]
-    #: The same with as many ranks and fewer bytes, for runs that are compared with each other.
+    #: The same with as many ranks and fewer bytes, for comparisons of runs.
     short: dict[str, Any]
 
     def overrides(self, *, short: bool = False) -> dict[str, Any]:
-        """What it changes of dragonfly.toml."""
+        """Its changes of dragonfly.toml."""
         p = self.nodes_per_router
         return {
             "machine.dragonfly.groups": 2 * p * p + 1,
@@ -70,7 +70,7 @@ CASES = {
 
 @dataclass(frozen=True)
 class Full:
-    """A run, or its beginning."""
+    """A run, complete or partial."""
 
     name: str
     program: str
@@ -79,10 +79,10 @@ class Full:
     routing: str
     #: "completed" or "stopped".
     outcome: str
-    #: Processes that it took: one, and one for every time that it was gone on with.
+    #: Number of processes that executed it: one, and one for every continuation.
     sittings: int
     threads: int
-    #: Bytes that the ranks sent; 0 of a beginning.
+    #: Bytes that the ranks sent; 0 for a partial run.
     bytes: float
     simulated_s: float
     fraction: float
@@ -91,7 +91,7 @@ class Full:
     wall_s: float
     cpu_s: float
     peak_rss_bytes: int
-    #: What it said at the first tenth that it would take in all; 0 where that is not known.
+    #: Its estimate of all events after the first tenth; 0 if unknown.
     said_events: float
     said_cpu_s: float
     digest: str
@@ -100,7 +100,7 @@ class Full:
 
     @property
     def off(self) -> tuple[float | None, float | None]:
-        """Events and CPU time said after a tenth over those it took, less one; None of a beginning."""
+        """Estimated events and CPU time over the actual ones, minus one; None for a partial run."""
         pairs = ((self.said_events, self.events), (self.said_cpu_s, self.cpu_s))
         first, second = (
             said / took - 1.0 if self.outcome == "completed" and said > 0 else None for said, took in pairs
@@ -109,12 +109,12 @@ class Full:
 
     @property
     def whole_cpu_s(self) -> float:
-        """CPU time of the whole run; of a beginning what it leads to expect."""
+        """CPU time of the whole run; for a partial run, the estimate."""
         return self.cpu_s if self.outcome == "completed" else self.cpu_s / max(self.fraction, 1e-9)
 
 
 def run(file: Path, name: str, out: Path, *, routing: str = "minimal", minutes: float | None = None) -> Full:
-    """Runs a case, or goes on with it, for so many minutes at most; `file` is dragonfly.toml."""
+    """Runs or continues a case, for `minutes` at most; `file` is dragonfly.toml."""
     case, folder = CASES[name], out / name
     track_file = out / f"{name}.track.csv"
     out.mkdir(parents=True, exist_ok=True)
@@ -138,10 +138,10 @@ def run(file: Path, name: str, out: Path, *, routing: str = "minimal", minutes: 
 
 
 def row(name: str, routing: str, results: odonata.Results | None, track: Sequence[Mark]) -> Full:
-    """What a run, or its beginning, took; without results it was stopped."""
+    """The cost of a run, complete or partial; a run without results was stopped."""
     case = CASES[name]
     p = case.nodes_per_router
-    # A run that is over in a moment has no track.
+    # A very short run has no track.
     last = track[-1] if track else Mark(0.0, 0.0, 0.0, 0.0, 0, 0)
     end = results.run if results else {}
     said_events, said_cpu_s = said(track)
@@ -171,14 +171,14 @@ def row(name: str, routing: str, results: odonata.Results | None, track: Sequenc
 
 
 def commit() -> str:
-    """The commit that this is run at."""
+    """The current commit."""
     command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout.strip() or "unknown"
 
 
 def machine() -> str:
-    """The processor, and how many of it this process may use."""
+    """The processor, and the number of its cores that this process may use."""
     names = [
         line.split(":", 1)[1].strip()
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""What the claims on programs are about: a row per run, and the distributions that the paper draws."""
+"""The measures of the claims about programs: a row per run, and the distributions that the paper draws."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import odonata
 
 PROGRAMS = {"amg": "AMG", "multigrid": "Multigrid", "crystal-router": "Crystal Router"}
-#: Names of the paper.
+#: Names in the paper.
 ROUTINGS = {"minimal": "minimal", "valiant": "non-minimal", "ugal": "adaptive"}
-#: Points of a distribution that are kept.
+#: Stored points of a distribution.
 SHARES = np.linspace(0.0, 1.0, 101)
 
 
@@ -26,26 +26,25 @@ class Run:
 
     program: str
     ranks: int
-    #: "dragonfly", or "3D", "5D", ... of a torus.
+    #: "dragonfly", or "3D", "5D", ... for a torus.
     machine: str
     #: Sizes: "51 x 10 x 5" (groups, routers, nodes), "12 x 12 x 12".
     shape: str
     nodes: int
-    #: "minimal", "non-minimal", "adaptive"; of a torus "dimension order".
+    #: "minimal", "non-minimal", "adaptive"; for a torus "dimension order".
     routing: str
-    #: Bytes that the ranks send.
+    #: Bytes sent by the ranks.
     bytes: float
-    #: Mean over ranks of what each one's packets had: routers visited less one (cables between
-    #: routers), latency.
+    #: Mean over ranks of their packets' hops (routers visited minus one) and latency.
     hops: float
     latency_s: float
-    #: Most time that a rank was blocked in MPI.
+    #: Longest time that a rank was blocked in MPI.
     communication_s: float
     #: Share of packets that took a non-minimal path.
     nonminimal: float
-    #: Of the links from routers to routers in a group (local) and between groups (global), and from nodes to
-    #: routers (terminal): share whose buffers were ever full; time in which they were, mean over all links of
-    #: the class and over those that were full at all, and the longest.
+    #: For links between routers in a group (local), between groups (global), and from nodes to routers
+    #: (terminal): share whose buffers were ever full; the time in which they were, mean over all links of the
+    #: class and over those that were ever full, and the longest.
     terminal_busy: float
     terminal_mean_s: float
     local_busy: float
@@ -56,7 +55,7 @@ class Run:
     global_mean_s: float
     global_mean_of_busy_s: float
     global_longest_s: float
-    #: What the run took.
+    #: Cost of the run.
     packet_hops: int
     events: int
     cpu_s: float
@@ -64,7 +63,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """program-ranks-machine-routing, or -shape of a torus."""
+        """program-ranks-machine-routing, or program-ranks-machine-shape for a torus."""
         rest = self.routing if self.machine == "dragonfly" else self.shape.replace(" ", "")
         return f"{self.program}-{self.ranks}-{self.machine}-{rest}"
 
@@ -87,7 +86,7 @@ Measured = tuple[list[Run], list[Point]]
 
 
 def of_sweeps(folders: Iterable[Path]) -> Measured:
-    """Every run of these sweeps that has ended well."""
+    """Every successful run of these sweeps."""
     runs, points = [], []
     for folder in folders:
         for row in odonata.Sweep.load(folder).table.to_pylist():
@@ -183,7 +182,7 @@ def longest(times: Any) -> float:
 
 
 def write(folder: Path, name: str, rows: Sequence[Any]) -> None:
-    """Keeps rows of one kind as Parquet, a column per field."""
+    """Stores rows of one kind as Parquet, a column per field."""
     folder.mkdir(parents=True, exist_ok=True)
     plain = [asdict(row) for row in rows]
     table = {f.name: [row[f.name] for row in plain] for f in fields(rows[0])}
@@ -191,5 +190,5 @@ def write(folder: Path, name: str, rows: Sequence[Any]) -> None:
 
 
 def read(folder: Path, name: str, kind: type) -> list[Any]:
-    """What `write` kept."""
+    """Reads the rows that `write` stored."""
     return [kind(**row) for row in pq.read_table(folder / f"{name}.parquet").to_pylist()]

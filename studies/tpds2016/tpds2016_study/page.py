@@ -1,4 +1,4 @@
-"""README.md and APPENDIX.md: figures, a verdict per claim, why one does not hold, what scaling changes."""
+"""README.md and APPENDIX.md: figures, a verdict per claim, reasons for failed claims, effects of scaling."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ SWEEPS = {"programs": ("dragonfly", "torus"), "larger": ("larger-dragonfly", "la
 
 
 def stored(name: str = "programs") -> list[Run]:
-    """Runs that are kept: those of the grid, or the larger ones."""
+    """Stored runs: those of the grid, or the larger ones."""
     return measures.read(DATA, name, Run)
 
 
 def stored_full() -> list[Full]:
-    """Runs at full size that are kept."""
+    """Stored runs at full size."""
     return kept("full", Full)
 
 
 def kept(name: str, kind: type) -> list[Any]:
-    """Rows that are kept, or none."""
+    """Stored rows, if there are any."""
     return measures.read(DATA, name, kind) if (DATA / f"{name}.parquet").exists() else []
 
 
 def evidence(runs: Sequence[Run]) -> Evidence:
-    """What is kept of everything else, with these runs."""
+    """All other stored results, with these runs."""
     return Evidence(
         runs=runs,
         larger=stored("larger"),
@@ -54,7 +54,7 @@ def evidence(runs: Sequence[Run]) -> Evidence:
 
 
 def judge(found: Evidence) -> list[verdicts.Judged]:
-    """All claims, held against what was measured."""
+    """Judges all claims by the measurements."""
     return [
         *verdicts.judge(claims_machines.CLAIMS, found),
         *verdicts.judge(claims_dragonfly.CLAIMS, found.runs),
@@ -63,7 +63,7 @@ def judge(found: Evidence) -> list[verdicts.Judged]:
 
 
 def texts() -> dict[Path, str]:
-    """The pages, from what is stored."""
+    """The pages, from the stored results."""
     runs, larger = stored(), stored("larger")
     found = evidence(runs)
     judged = judge(found)
@@ -89,7 +89,7 @@ def texts() -> dict[Path, str]:
 
 
 def run_table(runs: Sequence[Run]) -> Table:
-    """Every run with what the figures show of it."""
+    """Every run with the numbers of the figures."""
     rows = [
         [
             run.name,
@@ -113,7 +113,7 @@ def run_table(runs: Sequence[Run]) -> Table:
     return Table("", header, rows)
 
 
-#: What larger runs are compared for: (program, one machine or routing, the other, what).
+#: Comparisons of larger runs: (program, one machine or routing, the other, measure).
 PAIRS = (
     ("AMG", "minimal", "adaptive", "latency_s"),
     ("AMG", "minimal", "adaptive", "communication_s"),
@@ -126,7 +126,7 @@ PAIRS = (
 
 
 def kind(run: Run) -> str:
-    """What a pair calls a run: its routing, or "cube", "oblong", "5D", ... of a torus."""
+    """The name of a run in a pair: its routing, or "cube", "oblong", "5D", ... for a torus."""
     if run.machine == "dragonfly":
         return run.routing
     if run.machine != "3D":
@@ -141,7 +141,7 @@ def scale_table(runs: Sequence[Run], larger: Sequence[Run]) -> Table:
         found: dict[tuple[int, float], dict[str, Run]] = {}
         for run in (*runs, *larger):
             if run.program == program:
-                # Bytes to three digits: what is sent does not depend on the machine.
+                # Bytes to three digits: they do not depend on the machine.
                 found.setdefault((run.ranks, float(f"{run.bytes:.3g}")), {})[kind(run)] = run
         for (ranks, sent), members in sorted(found.items()):
             if one in members and other in members:
@@ -184,7 +184,7 @@ def cost_table(costs: Sequence[Cost]) -> Table:
 
 
 def full_table(rows: Sequence[Full]) -> Table:
-    """Runs at full size: what they took, and what they had said that they would."""
+    """Runs at full size: their cost, and their own estimates."""
     found = [
         [
             row.program,
@@ -251,5 +251,5 @@ def split_table(rows: Sequence[Split]) -> Table:
 
 
 def figure_data() -> tuple[list[Run], list[Point], list[Time]]:
-    """What figures are drawn of."""
+    """The data of the figures."""
     return stored(), measures.read(DATA, "distributions", Point), measures.read(DATA, "bluegene", Time)

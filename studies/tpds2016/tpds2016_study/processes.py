@@ -21,21 +21,21 @@ class Split:
 
     program: str
     ranks: int
-    #: Of the simulator; each has one thread.
+    #: Processes of the simulator; each has one thread.
     processes: int
     events: int
     packet_hops: int
     wall_s: float
-    #: Of all processes together.
+    #: CPU time of all processes together.
     cpu_s: float
-    #: Of the process that had most.
+    #: Largest memory of a process.
     peak_rss_bytes: int
     waiting: float
     digest: str
 
 
 def launcher() -> str | None:
-    """mpirun of the MPI that this build speaks: MPIRUN, or what is there of MPICH and Open MPI."""
+    """mpirun of the MPI library of this build: MPIRUN, or that of MPICH or Open MPI."""
     named = os.environ.get("MPIRUN")
     return named or next(filter(None, map(shutil.which, ("mpirun.mpich", "mpirun.openmpi", "mpirun"))), None)
 
@@ -46,7 +46,7 @@ def measure(file: Path, mpirun: str, names: tuple[str, ...] = tuple(CASES)) -> l
 
 
 def run(file: Path, name: str, processes: int, mpirun: str) -> Split:
-    """One of them; a run that fails says why."""
+    """Runs one case; raises the reason of a failure."""
     case = CASES[name]
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
@@ -74,7 +74,7 @@ def run(file: Path, name: str, processes: int, mpirun: str) -> Split:
 
 
 def command(file: Path, name: str, processes: int, mpirun: str, out: Path) -> list[str]:
-    """What runs it: without mpirun by one process."""
+    """The command line: without mpirun for one process."""
     settings = CASES[name].overrides(short=True)
     words = [sys.executable, "-m", "odonata", "run", str(file), "-o", str(out), "--quiet", "--threads", "1"]
     for key, value in settings.items():

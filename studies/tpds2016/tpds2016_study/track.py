@@ -1,4 +1,4 @@
-"""How far a long run was when: kept beside its folder, over all processes that it took."""
+"""The progress of a long run over time: recorded beside its folder, over all its processes."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from pathlib import Path
 
 from odonata.running.runner import Progress
 
-#: Time on the wall between two lines.
+#: Wall time between two lines.
 LINES_S = 2.0
-#: A prediction counts from this share of a run on.
+#: An estimate counts from this share of a run on.
 TENTH = 0.1
 
 
 @dataclass(frozen=True)
 class Mark:
-    """How far a run was at a time."""
+    """The progress of a run at one time."""
 
-    #: Of this run and of the processes that it was begun in.
+    #: Wall time of this run and of its earlier processes.
     wall_s: float
     cpu_s: float
     simulated_s: float
-    #: Estimated share that is done.
+    #: Estimated completed share.
     fraction: float
     events: int
     packet_hops: int
-    #: The process, from 1: a run that is gone on with has another.
+    #: The number of the process, from 1: every continuation has a new one.
     sitting: int = 1
 
 
 class Track:
-    """Writes down how far a run is, on top of what earlier processes wrote down; stops it after a time."""
+    """Records the progress of a run after that of earlier processes; stops the run after a time."""
 
     def __init__(self, file: Path, stop_after_s: float | None, *, anew: bool) -> None:
         self._file = file
@@ -67,7 +67,7 @@ class Track:
                 writer.writerow(astuple(mark))
         over = self._stop_after_s is not None and now.wall_s - self._began >= self._stop_after_s
         if over and not self._told:
-            # As a batch system does: the run is saved, and stops.
+            # Like a batch system: the run is saved, and stops.
             self._told = True
             os.kill(os.getpid(), signal.SIGTERM)
 
@@ -83,12 +83,12 @@ def read_track(file: Path) -> list[Mark]:
 
 
 def sittings(track: Sequence[Mark]) -> int:
-    """How many processes wrote a track."""
+    """Number of processes that wrote a track."""
     return track[-1].sitting if track else 1
 
 
 def said(track: Sequence[Mark]) -> tuple[float, float]:
-    """Events, and time of the CPU, that a run was to take by what it knew after its first tenth; 0 before."""
+    """Estimated events and CPU time of a run after its first tenth; 0 before."""
     for mark in track:
         if mark.fraction >= TENTH:
             return mark.events / mark.fraction, mark.cpu_s / mark.fraction

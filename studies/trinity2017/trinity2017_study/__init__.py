@@ -1,6 +1,6 @@
 """The study of Trinity's burst buffers under IOR, claim by claim.
 
-`measures` makes a table of sweeps, a row per run; `claims` holds the text's sentences against it; `page`
+`measures` turns sweeps into a table, a row per run; `claims` compares it with the text's sentences; `page`
 writes README.md.
 """
 

@@ -1,4 +1,4 @@
-"""Section IV-B: what IOR writes and reads, on phase II (figures 7 to 9) and after the merge (10 to 13)."""
+"""Section IV-B: IOR's writes and reads, on phase II (figures 7 to 9) and after the merge (10 to 13)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Runs = Sequence[Run]
 
 #: "The simulation error rate we got is less than 15%".
 ERROR = 0.15
-#: What a node injects, bytes/s.
+#: Injection rate of a node, bytes/s.
 NODE = 2.0e9
-#: What all burst buffers of the merged machine take: 230 reach 1,200 GB/s, and it has 570.
+#: Rate of all burst buffers of the merged machine: 230 reach 1,200 GB/s, and it has 570.
 MERGED_BUFFERS = 570 * 1200e9 / 230
 
 
 def where(runs: Runs, **wanted: object) -> list[Run]:
-    """The runs with these values; of writing, if nothing else is said."""
+    """The runs with these values; writes by default."""
     wanted = {"access": "write", **wanted}
     return [run for run in runs if all(getattr(run, key) == value for key, value in wanted.items())]
 

@@ -22,9 +22,9 @@ import odonata
 STUDY = Path(__file__).parents[1]
 #: The machine of sweeps/phase2.toml.
 PHASE2 = {"machine.dragonfly-2d.groups": 23, "machine.dragonfly-2d.cables": 8}
-#: Ranks on a node, as in the runs of IOR.
+#: Ranks per node, as in the runs of IOR.
 PER_NODE = 4
-#: What is replayed at once, where both are there.
+#: Logs that are replayed at once, if both exist.
 PAIRS = (("codes-ior-shared-4", "codes-ior-uniq-4"), ("mpi-io-test-32-dxt", "ior-daos-posix-16"))
 
 
@@ -39,7 +39,7 @@ class Replay:
     #: Throughput in the log, and in the replay of it alone, bytes/s.
     logged: float
     simulated: float
-    #: The log beside which it was replayed, and its time in I/O there over that alone; "" and 1: none.
+    #: The log beside which it was replayed, and its time in I/O there over that alone; "" and 1 without one.
     beside: str
     slowdown: float
 
@@ -56,7 +56,7 @@ class Log:
 
 
 def of_logs(files: Sequence[Path]) -> Iterator[Replay]:
-    """Replays each log, then those of a pair at once."""
+    """Replays each log, then pairs at once."""
     with tempfile.TemporaryDirectory() as scratch:
         converted = {log.name: log for file in files for log in [convert(file, Path(scratch))]}
         alone = {}
@@ -83,7 +83,7 @@ def convert(file: Path, scratch: Path) -> Log:
 
 
 def run(logs: Sequence[Log]) -> dict[str, float]:
-    """The mean time of a rank in I/O, of each of these jobs at once."""
+    """The mean time of a rank in I/O, for each of these simultaneous jobs."""
     scenario = tomllib.loads((STUDY / "scenario.toml").read_text(encoding="utf-8"))
     scenario["jobs"] = [
         {"name": log.name, "trace": str(log.program), "ranks_per_node": PER_NODE, "compute_scale": 0.0}
@@ -99,11 +99,11 @@ def replay(log: Log, io_s: float, beside: str = "", slowdown: float = 1.0) -> Re
 
 
 def write(file: Path, replays: Sequence[Replay]) -> None:
-    """Keeps rows as Parquet, a column per field."""
+    """Stores rows as Parquet, a column per field."""
     plain = [asdict(one) for one in replays]
     pq.write_table(pa.table({f.name: [row[f.name] for row in plain] for f in fields(Replay)}), file)
 
 
 def read(file: Path) -> list[Replay]:
-    """What `write` kept."""
+    """Reads the rows that `write` stored."""
     return [Replay(**row) for row in pq.read_table(file).to_pylist()]

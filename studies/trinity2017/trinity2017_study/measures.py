@@ -1,4 +1,4 @@
-"""What the claims are about, a row per run of IOR: read from the folder of a sweep, kept as Parquet."""
+"""The measures of the claims, a row per run of IOR: read from the folder of a sweep, stored as Parquet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 import odonata
 
-#: Groups of the machine -> what the text calls it.
+#: Groups of the machine -> its name in the text.
 MACHINES = {23: "phase2", 57: "merged"}
 
 
@@ -31,16 +31,16 @@ class Run:
     #: Compute nodes, and buffers of the machine.
     nodes: int
     buffers: int
-    #: Of each rank.
+    #: Transfers of each rank.
     transfers: int
-    #: Bytes, and the time from the first open to the last close, as IOR reckons its bandwidth.
+    #: Bytes, and the time from the first open to the last close, as in IOR's bandwidth.
     bytes: float
     seconds: float
     #: Largest share of that time in which a link within groups, one between groups, and a device was busy.
     local_busy: float
     global_busy: float
     device_busy: float
-    #: What the run took.
+    #: Cost of the run.
     packet_hops: int
     cpu_s: float
 
@@ -52,17 +52,17 @@ class Run:
 
     @property
     def bandwidth(self) -> float:
-        """In bytes/s."""
+        """Bandwidth in bytes/s."""
         return self.bytes / self.seconds
 
     @property
     def per_node(self) -> float:
-        """In bytes/s and node."""
+        """Bandwidth in bytes/s and node."""
         return self.bandwidth / self.nodes
 
 
 def of_sweep(folder: Path) -> list[Run]:
-    """Every run of a sweep that has ended well."""
+    """Every successful run of a sweep."""
     sweep = odonata.Sweep.load(folder)
     rows = [row for row in sweep.table.to_pylist() if row["outcome"] == "completed"]
     return [of_results(odonata.load(folder / row["folder"])) for row in rows]
@@ -100,12 +100,12 @@ def of_results(results: odonata.Results) -> Run:
 
 
 def write(file: Path, runs: Sequence[Run]) -> None:
-    """Keeps rows as Parquet, a column per field."""
+    """Stores rows as Parquet, a column per field."""
     file.parent.mkdir(parents=True, exist_ok=True)
     plain = [asdict(run) for run in runs]
     pq.write_table(pa.table({f.name: [row[f.name] for row in plain] for f in fields(Run)}), file)
 
 
 def read(file: Path) -> list[Run]:
-    """What `write` kept."""
+    """Reads the rows that `write` stored."""
     return [Run(**row) for row in pq.read_table(file).to_pylist()]

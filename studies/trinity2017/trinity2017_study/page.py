@@ -1,4 +1,4 @@
-"""README.md and APPENDIX.md: bandwidth over nodes, a verdict per claim, why one does not hold."""
+"""README.md and APPENDIX.md: bandwidth over nodes, a verdict per claim, reasons for failed claims."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ CURVES = {
 
 
 def stored() -> list[Run]:
-    """All runs that are kept."""
+    """All stored runs."""
     return [run for name in SWEEPS for run in measures.read(DATA / f"{name}.parquet")]
 
 
 def judge(runs: Sequence[Run]) -> list[verdicts.Judged]:
-    """All claims, held against these runs."""
+    """Judges all claims by these runs."""
     return verdicts.judge(CLAIMS, runs)
 
 
 def texts() -> dict[Path, str]:
-    """The pages, from what is stored."""
+    """The pages, from the stored results."""
     runs = stored()
     judged = judge(runs)
     return pages.made(
@@ -58,7 +58,7 @@ def texts() -> dict[Path, str]:
 
 
 def reached(runs: Sequence[Run]) -> str:
-    """The largest of our runs."""
+    """The largest bandwidth of the runs."""
     titles = {"phase2": "phase II", "merged": "the merged machine"}
     largest = {name: max(run.nodes for run in runs if run.machine == name) for name in titles}
     return ", ".join(f"on {title} {largest[name]:,} nodes" for name, title in titles.items())
@@ -87,7 +87,7 @@ def run_table(runs: Sequence[Run]) -> Table:
 
 
 def log_table(replays: Sequence[Replay]) -> Table:
-    """Throughput of logs beside that of their replays, and by how much two at once are slower."""
+    """Throughput of logs beside that of their replays, and the slowdown of two at once."""
     beside = {one.log: f"{one.slowdown:.3f}x beside {one.beside}" for one in replays if one.beside}
     rows = [
         [
@@ -107,7 +107,7 @@ def log_table(replays: Sequence[Replay]) -> Table:
 
 
 def figure(runs: Sequence[Run]) -> Figure:
-    """Bandwidth over nodes, as figures 7 to 13; dashed: 2.0 GB/s per node, at most what buffers take."""
+    """Bandwidth over nodes, as figures 7 to 13; dashed: 2.0 GB/s per node, up to the rate of the buffers."""
     picture = Figure(figsize=(9, 3.2), layout="constrained")
     for place, (machine, title, cap) in enumerate(
         (("phase2", "phase II", 1200), ("merged", "after the merge", 2964))

@@ -63,7 +63,7 @@ fn exchanges(mpi: &mut Mpi, rounds: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// A minimum of none to four values, compared with what everybody can compute.
+/// A minimum of none to four values, compared with the value that every process can compute.
 fn minimum(mpi: &mut Mpi, round: u64) -> Result<(), String> {
     let value = |process: usize, place: u64| {
         let owner = (process as u64) << 8 | place;

@@ -189,7 +189,7 @@ impl Payload {
         )
     }
 
-    /// Whether it is the message of an open-loop source, for which nobody waits.
+    /// Whether it is the message of an open-loop source; no rank waits for it.
     pub fn is_synthetic(&self) -> bool {
         matches!(self, Payload::Synthetic { .. })
     }

@@ -153,7 +153,7 @@ impl Hosts {
         let mpi = &self.params.mpi;
         let arrives = sent + mpi.local_latency + mpi.local_bandwidth.time_for(Bytes(bytes));
         if !notify_sent && !notify_arrived {
-            // Nobody looks at it, and it meets nothing on its way.
+            // No rank receives it, and it contends with nothing.
             return;
         }
         let message = self.transport.local.allocate::<C>(LocalMessage {
@@ -170,7 +170,7 @@ impl Hosts {
         ctx.schedule(source.lp, arrives, HostEvent::LocalArrived { message });
     }
 
-    /// A message has left its sender, who wanted to know.
+    /// A message has left its sender, which asked for this notice.
     pub(crate) fn sent<C: HostContext>(&mut self, ctx: &mut C, payload: Payload) {
         match payload {
             Payload::Eager { from, request, .. } | Payload::RendezvousData { from, request, .. } => {

@@ -1,4 +1,4 @@
-"""Where the runs of a sweep go on: what the scheduler asks of any such place."""
+"""The interface between the scheduler and the places that execute the runs of a sweep."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ from odonata.sweeps.work import Work
 
 
 class Executor(Protocol):
-    """Carries out work; each piece comes back once, with what is kept of it, however it ended."""
+    """Executes work; each piece returns exactly once, with its record, however it ended."""
 
-    #: Threads of each run that leaves them open.
+    #: Threads of a run whose scenario leaves the number open.
     threads: int
 
     def room(self) -> int:
-        """How many more pieces it wants now."""
+        """Number of further pieces that it accepts now."""
 
     def submit(self, work: Work) -> None:
-        """Takes a piece of work."""
+        """Accepts a piece of work."""
 
     def finished(self, timeout_s: float) -> list[dict[str, Any]]:
-        """What has ended since the last call; waits for so long if nothing has."""
+        """The records of the pieces that ended since the last call; waits up to the timeout for the first
+        one.
+        """
 
     def running(self) -> Mapping[str, float | None]:
-        """How far each piece has come, by its key; None where that is not known."""
+        """Progress of each piece, by its key; None where it is unknown."""
 
     def close(self) -> None:
-        """Ends what still runs."""
+        """Ends the pieces that still run."""

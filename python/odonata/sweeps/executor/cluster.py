@@ -1,8 +1,8 @@
-"""Runs of a sweep on the workers of a Dask cluster: one that is there, or jobs of Slurm.
+"""Runs of a sweep on the workers of a Dask cluster: an existing one, or jobs of Slurm.
 
-Each worker runs them in processes of their own, as this computer would (`worker_process`), so that a run that
-dies takes no worker along. What a worker had in hands when it is lost, Dask gives to another; a run with
-which too many workers were lost counts as killed.
+Each worker executes runs in processes of their own, as a local sweep does (`worker_process`), so that a crash
+leaves the worker intact. Dask gives the work of a lost worker to another worker. A run that has lost too many
+workers counts as killed.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from odonata.sweeps.spec import Slurm
 from odonata.sweeps.work import Work
 from odonata.sweeps.worker_process import WorkerProcess
 
-#: Wall time after which a scheduler that does not answer is not there, in seconds.
+#: Wall time after which a silent scheduler counts as absent, in seconds.
 CONNECT_S = 20
 
-#: Pieces of work that wait at the cluster per thread of it, so that none of them waits for this process.
+#: Pieces of work that wait at the cluster per thread, so that no thread waits for this process.
 AHEAD = 2
 
 
 class Cluster:
-    """A Dask cluster, by the address of its scheduler or its object (`dask_jobqueue.SLURMCluster`)."""
+    """A Dask cluster, by the address of its scheduler or by its object (`dask_jobqueue.SLURMCluster`)."""
 
     threads = 1
 
@@ -47,23 +47,25 @@ class Cluster:
         #: A cluster that ends with the sweep.
         self._owned = owned
         self._futures: dict[Any, Work] = {}
-        #: Those that are done, as threads of Dask's say.
+        #: Finished futures, reported by threads of Dask.
         self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def room(self) -> int:
-        """How many more pieces it wants now; some even while there is no worker yet."""
+        """Number of further pieces that it accepts now; above 0 even before the first worker has joined."""
         threads: int = sum(self._client.nthreads().values())
         return max(1, AHEAD * threads) - len(self._futures)
 
     def submit(self, work: Work) -> None:
-        """Takes a piece of work."""
-        # No key of its own: Dask would take a second attempt for the first.
+        """Accepts a piece of work."""
+        # No key: Dask would take a second attempt for the first.
         future = self._client.submit(carry_out, work.request, pure=False)
         self._futures[future] = work
         future.add_done_callback(self._done.put)
 
     def finished(self, timeout_s: float) -> list[dict[str, Any]]:
-        """What has ended since the last call; waits for so long if nothing has."""
+        """The records of the pieces that ended since the last call; waits up to the timeout for the first
+        one.
+        """
         if not self._futures:
             return []
         found = []
@@ -77,11 +79,11 @@ class Cluster:
         return found
 
     def running(self) -> Mapping[str, float | None]:
-        """What is at the cluster, if that has workers; how far each piece has come is not known."""
+        """The pieces at the cluster, if it has workers; their progress is unknown."""
         return {work.key: None for work in self._futures.values()} if self._client.nthreads() else {}
 
     def close(self) -> None:
-        """Takes back what has not begun, and leaves the cluster; what runs is not heard any more."""
+        """Withdraws pieces that have not started, and disconnects; results of running pieces are lost."""
         with contextlib.suppress(Exception):
             self._client.cancel(list(self._futures))
         self._client.close()
@@ -102,10 +104,10 @@ def _answer(future: Any, work: Work) -> dict[str, Any]:
 
 
 def slurm(asked: Slurm, logs: Path) -> Cluster:
-    """A cluster of jobs of Slurm; what they print goes to the folder `logs`."""
+    """A cluster of Slurm jobs, whose output goes to the folder `logs`."""
     jobqueue = require("dask_jobqueue", option("slurm"), key=option("slurm"))
     cluster = jobqueue.SLURMCluster(
-        # It goes into the script of a job, and the path may have a space.
+        # The path goes into a job script, and may have a space.
         python=shlex.quote(sys.executable),
         queue=asked.partition,
         walltime=asked.time,
@@ -118,18 +120,18 @@ def slurm(asked: Slurm, logs: Path) -> Cluster:
     )
     try:
         _try(cluster.job_script())
-        # Jobs that end before the sweep does are followed by others.
+        # Jobs that end before the sweep are replaced.
         cluster.adapt(minimum_jobs=asked.workers, maximum_jobs=asked.workers)
         return Cluster(cluster, owned=cluster)
     except BaseException:
         cluster.close()
-        with contextlib.suppress(OSError):  # if something has been printed already
+        with contextlib.suppress(OSError):  # unless output exists
             logs.rmdir()
         raise
 
 
 def _try(script: str) -> None:
-    """Refuses what Slurm would refuse: Dask would wait for workers that never come."""
+    """Submits the script as a test: for a script that Slurm refuses, Dask would wait forever."""
     try:
         done = subprocess.run(["sbatch", "--test-only"], input=script, capture_output=True, text=True)
     except FileNotFoundError:
@@ -143,12 +145,12 @@ def _try(script: str) -> None:
         )
 
 
-#: Processes of this worker that have nothing to do; as many as it has threads at most.
+#: Idle processes of this worker; at most as many as it has threads.
 _idle: queue.LifoQueue[WorkerProcess] = queue.LifoQueue()
 
 
 def carry_out(request: dict[str, Any]) -> dict[str, Any]:
-    """Carries out a run, in a worker of the cluster."""
+    """Executes a run in a worker of the cluster."""
     try:
         worker = _idle.get_nowait()
     except queue.Empty:

@@ -13,7 +13,7 @@ from odonata.sweeps.worker_process import WorkerProcess
 
 
 class Local:
-    """As many processes as there are cores, or as one wants."""
+    """A number of processes, by default one per core."""
 
     def __init__(self, processes: int | None = None) -> None:
         self._processes = processes or cores()
@@ -22,30 +22,32 @@ class Local:
         self._idle: queue.LifoQueue[WorkerProcess] = queue.LifoQueue()
         for worker in reversed(self._workers):
             self._idle.put(worker)
-        #: A thread waits for what each process says.
+        #: One thread waits for the messages of each process.
         self._pool = ThreadPoolExecutor(self._processes, thread_name_prefix="odonata-sweep")
         self._futures: set[Future[dict[str, Any]]] = set()
         self._running: dict[str, float | None] = {}
 
     def room(self) -> int:
-        """How many more pieces it wants now: one beyond those that run, so that none of them waits."""
+        """Number of further pieces that it accepts now: one more than processes, so that no process waits."""
         return self._processes + 1 - len(self._futures)
 
     def submit(self, work: Work) -> None:
-        """Takes a piece of work."""
+        """Accepts a piece of work."""
         self._futures.add(self._pool.submit(self._carry_out, work))
 
     def finished(self, timeout_s: float) -> list[dict[str, Any]]:
-        """What has ended since the last call; waits for so long if nothing has."""
+        """The records of the pieces that ended since the last call; waits up to the timeout for the first
+        one.
+        """
         done, self._futures = wait(self._futures, timeout=timeout_s, return_when=FIRST_COMPLETED)
         return [future.result() for future in done]
 
     def running(self) -> Mapping[str, float | None]:
-        """How far each piece has come."""
+        """Progress of each piece."""
         return dict(self._running)
 
     def close(self) -> None:
-        """Ends what still runs."""
+        """Ends the pieces that still run."""
         for future in self._futures:
             future.cancel()
         for worker in self._workers:

@@ -1,7 +1,7 @@
-"""Which files a Chakra trace has: `NAME.RANK.et`, one for each rank, or the same in JSON. Each may be packed
-by gzip.
+"""The files of a Chakra trace: `NAME.RANK.et`, one per rank, or the same in JSON; each may be compressed by
+gzip.
 
-A path is a folder with the files of one trace, or one of these files, which stands for all of its name.
+A path is a folder with the files of one trace, or one of these files, which stands for all files of its name.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import NamedTuple
 from odonata.base import foreign
 from odonata.errors import InputError, is_mistake
 
-#: What a path of the format is, for people.
+#: Description of a path of this format.
 FILES = "a Chakra execution trace (NAME.RANK.et, or its folder)"
-#: What tells the JSON form from other files, and where it is looked for.
+#: Text that identifies the JSON form, and the number of bytes to search.
 _MARK, _START = b'"workload_graph"', 4096
-#: Ranks of a program.
+#: Most ranks of a program.
 MOST_RANKS = 1 << 24
 
 _NAME = re.compile(r"(?P<name>.*?)(?:\.(?P<rank>\d{1,8}))?\.(?P<ending>et|json)(?:\.gz)?\Z", re.DOTALL)
@@ -37,7 +37,7 @@ class RankFile(NamedTuple):
 
 
 def is_at(path: Path) -> bool:
-    """Whether what is at `path` is meant to be a Chakra trace: by its name, in JSON by its beginning too."""
+    """Whether `path` is a Chakra trace: by its name, and for JSON also by its first bytes."""
     try:
         if path.is_dir():
             return bool(_in(path))
@@ -68,7 +68,7 @@ def find(path: Path) -> tuple[str, list[RankFile]]:
     """Name and files of the trace at `path`, in the order of ranks, which may have gaps.
 
     Raises:
-        InputError: There is none, or there are several.
+        InputError: There is no trace, or there are several.
     """
     try:
         folder = path if path.is_dir() else path.parent
@@ -115,7 +115,7 @@ def find(path: Path) -> tuple[str, list[RankFile]]:
 
 
 def missing(files: list[RankFile]) -> list[int]:
-    """Ranks below the largest that have no file, at most ten of them."""
+    """At most ten of the ranks below the largest that have no file."""
     there = {file.rank for file in files}
     found: list[int] = []
     for rank in range(files[-1].rank):

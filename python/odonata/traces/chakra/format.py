@@ -1,4 +1,4 @@
-"""Chakra execution traces as a trace format: what the commands for traces do with them."""
+"""Chakra execution traces as a trace format, for the commands for traces."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from odonata.errors import InputError, call, option
 from odonata.traces.chakra import files, program, survey
 from odonata.traces.converted import Converted, ConvertOptions, lint_as_program, refuse_bandwidth
 
-#: Sentences that are shown.
+#: Most sentences in the output.
 MOST_SENTENCES = 20
 
 
 class ChakraTrace:
-    """The format; what needs the protobuf library is loaded when it is used."""
+    """The format; the protobuf library is loaded on first use."""
 
     name = "Chakra trace"
     files = files.FILES
 
     def detect(self, path: Path) -> bool:
-        """By its ending; of JSON by its first bytes too."""
+        """Detects the format by its ending, and JSON also by its first bytes."""
         return files.is_at(path)
 
     def info(self, path: Path, *, incomplete: bool) -> dict[str, Any]:
-        """Nodes by type, dependencies, times and bytes, in all and of each rank."""
+        """Nodes by type, dependencies, times and bytes, in total and per rank."""
         found = survey.of(path)
         return {"name": found.name, "format": self.name, **survey.info(found)}
 
@@ -56,7 +56,7 @@ class ChakraTrace:
             show_table(out, page)
 
     def lint(self, path: Path) -> list[dict[str, str]]:
-        """Circles, nodes that are not there or are there twice, ranks without a file; then as a program."""
+        """Cycles, missing or duplicate nodes, ranks without a file; then errors of the converted program."""
         found = survey.of(path)
         findings = [
             {"severity": "error", "check": "graph", "text": f"{where}: {text}"}
@@ -70,7 +70,7 @@ class ChakraTrace:
     def convert(
         self, path: Path, folder: Path, options: ConvertOptions, progress: Callable[[int, int, int], None]
     ) -> Converted:
-        """The graphs of all ranks on streams, with the messages and collectives that are known."""
+        """Converts the graphs of all ranks to streams, with the known messages and collectives."""
         for key, given in ((option("interface"), options.interface), (option("without"), options.without)):
             if given:
                 raise InputError("a Chakra trace has no access to files", key=key, expected="a Darshan log")

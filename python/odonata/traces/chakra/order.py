@@ -1,8 +1,8 @@
-"""Nodes of a rank one after the other: a topological order, and what stands in its way.
+"""A topological order of a rank's nodes, or the reason why there is none.
 
-Data dependencies are the order of execution, as the converters and feeders of Chakra have it. Control
-dependencies of traces from PyTorch say which call a node was made in, which may name calls that are not in
-the file, or the node itself: they count where all of them can be kept, and else not at all.
+Data dependencies define the order of execution, as in the converters and feeders of Chakra. Control
+dependencies of traces from PyTorch name the call that created a node. They may name calls outside the file,
+or the node itself. They count only if all of them can be satisfied.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from odonata.traces.chakra.reader import RankTrace
 
 @dataclass
 class Graph:
-    """The nodes of a rank by their places in the file."""
+    """The nodes of a rank by their position in the file."""
 
-    #: Places of the nodes, one after the other, so that each stands behind those that it depends on; among
-    #: those that can be next, the one with the least id is. Empty if there is an error.
+    #: Positions of the nodes in topological order; of several possible next nodes, the one with the smallest
+    #: id comes first. Empty if there is an error.
     order: list[int] = field(default_factory=list)
-    #: Places of the nodes that each node depends on.
+    #: Positions of the nodes that each node depends on.
     before: list[list[int]] = field(default_factory=list)
-    #: Why nothing can be made of it, in sentences.
+    #: Errors that prevent a conversion, in sentences.
     errors: list[str] = field(default_factory=list)
-    #: Why control dependencies do not count, in sentences.
+    #: Reasons why control dependencies do not count, in sentences.
     notes: list[str] = field(default_factory=list)
     #: Whether control dependencies are among `before`.
     by_control: bool = False
@@ -66,7 +66,7 @@ def of(trace: RankTrace) -> Graph:
 
 
 def _by_control(trace: RankTrace, graph: Graph, places: dict[int, int], ids: list[int]) -> None:
-    """Takes control dependencies too, if all of them can be kept."""
+    """Adds control dependencies, if all of them can be satisfied."""
     if not any(node.ctrl_deps for node in trace.nodes):
         return
     lost = sum(id not in places for node in trace.nodes for id in node.ctrl_deps)
@@ -93,7 +93,7 @@ def _by_control(trace: RankTrace, graph: Graph, places: dict[int, int], ids: lis
 
 
 def _sorted(before: list[list[int]], ids: list[int]) -> list[int]:
-    """Kahn's algorithm, the least id first; nodes of circles and behind them are missing."""
+    """Kahn's algorithm, the smallest id first; nodes of cycles and their successors are missing."""
     waits = [len(places) for places in before]
     behind: list[list[int]] = [[] for _ in before]
     for place, places in enumerate(before):
@@ -113,7 +113,7 @@ def _sorted(before: list[list[int]], ids: list[int]) -> list[int]:
 
 
 def _cycle(before: list[list[int]], order: list[int]) -> list[int]:
-    """Places on a circle, its first one again at the end."""
+    """Positions on a cycle, with its first one again at the end."""
     done = bytearray(len(before))
     for place in order:
         done[place] = 1
@@ -123,7 +123,7 @@ def _cycle(before: list[list[int]], order: list[int]) -> list[int]:
     while place not in seen:
         seen[place] = len(path)
         path.append(place)
-        # Who is left waits for somebody who is left.
+        # A remaining node depends on another remaining node.
         place = next(other for other in before[place] if not done[other])
     return [*path[seen[place] :], place]
 

@@ -1,12 +1,11 @@
 """A Chakra trace as a program in files (docs/program-format.md): its graph on streams.
 
-Computation runs on a stream for each thread of the CPU and each stream of the GPU (attribute `tid`), and
-communication on streams of its own: one for each communicator, and one for each peer, direction and tag of
-messages. Nodes of one stream run in the order of `order`; what a node depends on in other streams, its
-operation comes after.
+Computation has a stream for each thread of the CPU and each stream of the GPU (attribute `tid`).
+Communication has a stream for each communicator, and for each peer, direction and tag of messages. Nodes of
+one stream run in the order of `order`. Dependencies on nodes of other streams become `after`.
 
-A send of a graph is a buffered one: it is complete, for the nodes that depend on it, when it is posted. Which
-sends of the recording waited for their receives depended on the transport that made it.
+A send of a graph is buffered: for the nodes that depend on it, it completes when it is posted. Whether a send
+of the recording waited for its receive depended on the transport.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from odonata.traces.chakra.schema import COLLECTIVES, COMM_COLL, COMM_RECV, COMM
 from odonata.traces.chakra.survey import Survey, is_complete, is_launch, is_silent, kind_of
 
 PS_PER_US = 10**6
-#: Streams that a rank can have.
+#: Most streams of a rank.
 MOST_STREAMS = 256
-#: Bytes of an element, of which a vector to be reduced has: those of a float.
+#: Bytes of an element of a reduced vector: those of a float.
 ELEMENT = 4
 
-#: For each stream on which there is something: the last operation on it.
+#: The last operation of each used stream.
 _Done = dict[int, int]
 
 
@@ -40,7 +39,7 @@ class Groups:
     def __init__(self, members: dict[str, list[int]], ranks: int) -> None:
         self.members = members
         everybody = list(range(ranks))
-        #: Number of the communicator by name; that of all ranks is the world, 0.
+        #: Number of each communicator by name; the one of all ranks is the world, 0.
         self.numbers: dict[str, int] = {}
         for name in sorted(members):
             all_of_them = members[name] == everybody
@@ -58,10 +57,10 @@ def write(
     flops: float | None,
     progress: Callable[[int, int, int], None],
 ) -> tuple[int, int, list[str]]:
-    """Writes the program to the empty `folder`; ranks, operations, and what was assumed.
+    """Writes the program to the empty `folder`; returns ranks, operations and assumptions.
 
-    With `copies`, so many ranks do what the only one of the trace does. Nodes that say operations and no time
-    compute at `flops` operations per second, if that is given.
+    With `copies`, this many ranks repeat the only rank of the trace. Nodes with a number of operations and no
+    time compute at `flops` operations per second, if given.
     """
     files = survey.files
     members = survey.members()
@@ -91,7 +90,7 @@ def write(
 
 
 def _compare(seen: dict[int, tuple[str, list[tuple[str, int]]]], maker: _Maker, file: RankFile) -> None:
-    """Holds a rank's collectives against those of the first member of each communicator."""
+    """Compares a rank's collectives with those of the first member of each communicator."""
     for comm, calls in maker.calls.items():
         name, others = seen.setdefault(comm, (file.path.name, calls))
         if others == calls:
@@ -158,7 +157,7 @@ class _Maker:
         )
 
     def _key(self, node: Node, detail: int) -> tuple[str | int, ...] | None:
-        """What a node's stream is for; `None` if it is no operation."""
+        """The purpose of a node's stream; `None` if it is no operation."""
         if node.type in (COMM_SEND, COMM_RECV):
             peer = node.values.get("comm_dst" if node.type == COMM_SEND else "comm_src")
             if peer is None or "comm_size" not in node.values:
@@ -171,7 +170,7 @@ class _Maker:
         return None
 
     def _duration_ps(self, node: Node) -> int:
-        """How long a node computes."""
+        """Duration of a node's computation."""
         if self.flops is None or not is_silent(node):
             return node.duration_micros * PS_PER_US
         time = round(node.values["num_ops"] / self.flops * 1e12)
@@ -184,7 +183,7 @@ class _Maker:
         return time
 
     def run(self) -> None:
-        """Writes them all."""
+        """Writes all operations."""
         done: list[_Done] = [{}] * len(self.nodes)
         for place in self.graph.order:
             node = self.nodes[place]
@@ -198,7 +197,7 @@ class _Maker:
                 done[place] = waits
                 continue
             stream = self.streams[key]
-            # In its own stream all that is before is complete.
+            # Earlier operations of its own stream are complete.
             after = [number for other, number in waits.items() if other != stream]
             kind, values = self._operation(node)
             done[place] = {stream: self.tables.add(self.rank, kind, values, stream=stream, after=after)}
@@ -219,7 +218,7 @@ class _Maker:
         return "compute", {"duration_ps": self._duration_ps(node)}
 
     def _collective(self, node: Node) -> tuple[str, dict[str, int]]:
-        """A collective: `comm_size` is what each member gives, of a scatter the root."""
+        """A collective: `comm_size` is the size that each member contributes; for a scatter, the root."""
         type = kind_of(node)
         assert type is not None
         kind = COLLECTIVES[type]

@@ -1,7 +1,6 @@
-"""Reads the nodes of one rank from a Chakra execution trace, in protobuf or in JSON, packed by gzip or not.
+"""Reads the nodes of one rank from a Chakra execution trace, in protobuf or JSON, compressed by gzip or not.
 
-Files come from outside: no length is believed before so many bytes are known to be left, and what one rank
-may have is bounded.
+Files come from outside: a length counts only if as many bytes are left, and the data of a rank is bounded.
 """
 
 from __future__ import annotations
@@ -21,24 +20,24 @@ from odonata.errors import InputError, is_mistake
 from odonata.traces.chakra import schema
 from odonata.traces.chakra.files import FILES, RankFile
 
-#: Bytes of a message, of a file in JSON, and nodes and dependencies of a rank.
+#: Bytes of a message and of a JSON file, and nodes and dependencies of a rank, at most.
 MOST_MESSAGE = 8 << 20
 MOST_JSON = 256 << 20
 MOST_NODES = 1 << 22
 MOST_DEPENDENCIES = 1 << 26
-#: Names of attributes of a rank that are counted one by one, and characters of a name that are kept.
+#: Most attribute names of a rank that are counted individually, and characters of a name that are kept.
 MOST_NAMES, LONGEST_NAME = 1000, 200
-#: Largest time in microseconds, id and size: what 63 bits hold, of times in picoseconds.
+#: Largest time in microseconds, id and size: picoseconds must fit into 63 bits.
 MOST_MICROS = (1 << 63) // 10**6
 LARGEST = (1 << 63) - 1
 
 #: Attributes whose values are used.
 _USED = ("comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag", "tid", "num_ops")
-#: Attributes that name the process group; where a node has both, the first counts.
+#: Attributes that name the process group; the first has precedence.
 _GROUPS = ("pg_name", "comm_group")
-#: All attributes that change what a node becomes.
+#: All attributes that affect the conversion of a node.
 HONOURED = frozenset((*_USED, *_GROUPS, "is_cpu_op", "involved_dim"))
-#: Attributes that describe a node and change nothing.
+#: Attributes that only describe a node.
 DESCRIPTIVE = frozenset(
     (
         "fw_parent",
@@ -56,7 +55,7 @@ DESCRIPTIVE = frozenset(
 
 @dataclass(slots=True)
 class Node:
-    """A node of the graph: something that a rank does."""
+    """A node of the graph: an activity of a rank."""
 
     id: int
     name: str
@@ -65,23 +64,23 @@ class Node:
     data_deps: list[int]
     duration_micros: int = 0
     is_cpu: bool = False
-    #: The process group, of communication, and the attribute that names it.
+    #: The process group of communication, and the attribute that names it.
     group: str = ""
     group_by: str = ""
-    #: Whether it says that it is for some dimensions of the network only.
+    #: Whether it concerns only some dimensions of the network.
     partial: bool = False
-    #: Values of `_USED` that it has.
+    #: Its values of the attributes `_USED`.
     values: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass
 class RankTrace:
-    """The nodes of a rank in the order of the file, and counts of what is not kept."""
+    """The nodes of a rank in the order of the file, and counts of ignored parts."""
 
     file: RankFile
     bytes: int
     is_packed: bool = False
-    #: Messages of the file; of JSON, nodes.
+    #: Messages of the file; for JSON, nodes.
     messages: int = 0
     schema: str = ""
     nodes: list[Node] = field(default_factory=list)
@@ -89,10 +88,10 @@ class RankTrace:
 
 
 def read(file: RankFile) -> RankTrace:
-    """The nodes in `file`.
+    """Reads the nodes in `file`.
 
     Raises:
-        InputError: It cannot be read, or is damaged; with the number of the message and its place.
+        InputError: The file cannot be read, or is damaged; with the number of the message and its position.
         OSError: The computer fails.
     """
     try:
@@ -133,7 +132,7 @@ def _of_protobuf(trace: RankTrace) -> Iterator[Node]:
             number, begin = trace.messages, at
             what = f"message {number}, at byte {begin}"
             length, at = _length(stream, first, at, path, what)
-            # How much there is to unpack is not known before.
+            # The uncompressed length is unknown in advance.
             if not trace.is_packed and length > trace.bytes - at:
                 raise wrong(
                     path, f"the file ends at byte {trace.bytes}, but {what}, would end at byte {at + length}"
@@ -164,7 +163,7 @@ def _of_protobuf(trace: RankTrace) -> Iterator[Node]:
 
 
 def _length(stream: BinaryIO, byte: bytes, at: int, path: Path, what: str) -> tuple[int, int]:
-    """The varint that begins with `byte` at `at`, and the place behind it."""
+    """The varint that begins with `byte` at `at`, and the position after it."""
     value = shift = 0
     while True:
         at += 1
@@ -180,7 +179,9 @@ def _length(stream: BinaryIO, byte: bytes, at: int, path: Path, what: str) -> tu
 
 
 def _is_node(data: bytes) -> bool:
-    """Whether the first message is a node: files of 2023 have no metadata. Metadata have no field `type`."""
+    """Whether the first message is a node: files of 2023 have no metadata. Metadata lacks the field
+    `type`.
+    """
     from google.protobuf.message import DecodeError
 
     try:
@@ -190,7 +191,7 @@ def _is_node(data: bytes) -> bool:
 
 
 def _schema_of(metadata: Any) -> str:
-    """The version of the schema that the metadata names, if they do."""
+    """The version of the schema in the metadata, if given."""
     from google.protobuf.message import DecodeError
 
     found = [(each.name, _value(each)) for each in metadata.attr]
@@ -246,7 +247,7 @@ def count(trace: RankTrace, name: str) -> None:
 
 
 def _use(node: Node, name: str, value: Any, trace: RankTrace, what: str) -> None:
-    """Takes over the value of an attribute that is used."""
+    """Stores the value of an attribute that the conversion uses."""
     if name in _GROUPS:
         if node.group_by != _GROUPS[0]:
             node.group, node.group_by = str(value)[:LONGEST_NAME], name
@@ -273,7 +274,7 @@ def _checked(node: Node, trace: RankTrace, what: str) -> Node:
     return node
 
 
-#: Keys of a node in JSON, without case and underscores.
+#: Keys of a node in JSON, ignoring case and underscores.
 _KEYS = {
     "id": "id",
     "name": "name",

@@ -1,10 +1,10 @@
-"""Protobuf messages of a Chakra execution trace, built when they are first needed.
+"""Protobuf messages of a Chakra execution trace, built on first use.
 
 A file is a sequence of messages, each preceded by its length as a varint: one `GlobalMetadata`, then one
-`Node` for each node. Only the fields that are used are declared; the library passes over the others.
+`Node` for each node. Only the used fields are declared; the library skips the others.
 
 Nodes of the schemas before October 2023 (0.0.1 to 0.0.3) have other numbers for types, and fields from 11 on,
-which no later one has: `Node.old_attributes` and `Node.old_N` tell them.
+which later schemas lack: `Node.old_attributes` and `Node.old_N` detect them.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple
 
-#: What a node is: the values of `NodeType`.
+#: Kinds of nodes: the values of `NodeType`.
 INVALID, METADATA, MEM_LOAD, MEM_STORE, COMP, COMM_SEND, COMM_RECV, COMM_COLL = range(8)
 NODE_TYPES = ("INVALID", "METADATA", "MEM_LOAD", "MEM_STORE", "COMP", "COMM_SEND", "COMM_RECV", "COMM_COLL")
 
-#: What a collective is, by the values of `CollectiveCommType`: kinds of operations of a program.
-#: As all shares of a reduce-scatter are equal, both of its kinds are that with blocks.
+#: Operations of a program, by the values of `CollectiveCommType`. All shares of a reduce-scatter are equal,
+#: so both of its kinds become the one with blocks.
 COLLECTIVES = (
     "allreduce",
     "reduce",
@@ -32,7 +32,7 @@ COLLECTIVES = (
 )
 BARRIER = 9
 
-#: Fields of nodes of schema 0.0.1 that no later one has: operations, kind of a collective, peer, size, tag.
+#: Fields of nodes of schema 0.0.1 that later schemas lack: operations, kind of a collective, peer, size, tag.
 OLD_FIELDS = (12, 13, 16, 17, 18, 19)
 
 
@@ -46,7 +46,7 @@ class Messages(NamedTuple):
 
 @cache
 def messages() -> Messages:
-    """The classes, in a pool of their own: a program may have Chakra's beside them."""
+    """The classes, in a separate pool: the user's program may have loaded Chakra's own."""
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
     field = descriptor_pb2.FieldDescriptorProto
@@ -94,7 +94,7 @@ def messages() -> Messages:
         "Node",
         ("id", 1, field.TYPE_UINT64, False),
         ("name", 2, field.TYPE_STRING, False),
-        # As a number: one that this list does not know is to be seen.
+        # As a number, to show values that this list lacks.
         ("type", 3, field.TYPE_INT32, False),
         ("ctrl_deps", 4, field.TYPE_UINT64, True),
         ("data_deps", 5, field.TYPE_UINT64, True),
@@ -103,7 +103,7 @@ def messages() -> Messages:
         ("old_attributes", 11, field.TYPE_BYTES, True),
         *((f"old_{number}", number, field.TYPE_UINT64, True) for number in OLD_FIELDS),
     )
-    # Field 1 is the version; in files before it came, the attributes.
+    # Field 1 is the version; in older files, the attributes.
     metadata = message("GlobalMetadata", ("version", 1, field.TYPE_BYTES, True))
     for made, number in ((node, 10), (metadata, 2)):
         made.field.add(

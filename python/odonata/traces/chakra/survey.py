@@ -1,4 +1,4 @@
-"""What is in a Chakra trace: totals, who is in which process group, and what is wrong with it."""
+"""The content of a Chakra trace: totals, members of process groups, and errors."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from odonata.traces.chakra.files import RankFile
 from odonata.traces.chakra.reader import Node, RankTrace
 from odonata.traces.chakra.schema import COLLECTIVES, COMM_COLL, COMM_RECV, COMM_SEND, COMP, NODE_TYPES
 
-#: Collectives by what their names have in them, of nodes without `comm_type`; upper and lower case and
-#: underscores do not count. Of a name that fits several, the first: a reduce-scatter is no reduce.
+#: Collectives by parts of their names, for nodes without `comm_type`; case and underscores are ignored. The
+#: first match counts: a reduce-scatter is no reduce.
 _BY_NAME = (
     ("reducescatter", 7),
     ("allreduce", 0),
@@ -29,7 +29,7 @@ _BY_NAME = (
 
 @dataclass
 class RankSurvey:
-    """What is in the file of a rank."""
+    """The content of a rank's file."""
 
     file: RankFile
     bytes: int
@@ -42,14 +42,14 @@ class RankSurvey:
     duration_micros: int = 0
     comm_bytes: int = 0
     attributes: Counter[str] = field(default_factory=Counter)
-    #: Collectives by `comm_type`, and the others by what is done with them and by name.
+    #: Collectives by `comm_type`; the others by their treatment and by name.
     collectives: Counter[int] = field(default_factory=Counter)
     untyped: Counter[str] = field(default_factory=Counter)
     sends: int = 0
     send_bytes: int = 0
     #: Process groups of collectives.
     groups: set[str] = field(default_factory=set)
-    #: Nodes that compute operations and say no time.
+    #: Nodes that compute operations without a time.
     silent: int = 0
     errors: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -58,7 +58,7 @@ class RankSurvey:
 
 
 def kind_of(node: Node) -> int | None:
-    """The `comm_type` of a collective, of one without it by its name; `None` if it cannot be told."""
+    """The `comm_type` of a collective, else derived from its name; `None` if unknown."""
     stated = node.values.get("comm_type")
     if stated is not None:
         return stated if stated < len(COLLECTIVES) else None
@@ -67,23 +67,23 @@ def kind_of(node: Node) -> int | None:
 
 
 def is_silent(node: Node) -> bool:
-    """Whether a node computes operations (`num_ops`) and does not say how long."""
+    """Whether a node computes operations (`num_ops`) without a time."""
     return node.type == COMP and node.duration_micros == 0 and node.values.get("num_ops", 0) > 0
 
 
 def is_launch(node: Node) -> bool:
-    """Whether a collective is the call on the CPU that starts one of the GPU, which states its type."""
+    """Whether a collective is the CPU call that starts one of the GPU, which has a type of its own."""
     return node.is_cpu and "comm_type" not in node.values
 
 
 def is_complete(node: Node) -> bool:
-    """Whether enough is known of a collective to carry it out."""
+    """Whether the data of a collective suffices to execute it."""
     kind = kind_of(node)
     return kind is not None and (kind == schema.BARRIER or "comm_size" in node.values)
 
 
 def of_rank(trace: RankTrace, graph: order.Graph, ranks: int) -> RankSurvey:
-    """What is in the nodes of a rank, of so many."""
+    """The content of a rank's nodes; `ranks` is the number of ranks."""
     found = RankSurvey(trace.file, trace.bytes, trace.messages, trace.schema)
     found.attributes = trace.attributes
     found.unique_ids = len({node.id for node in trace.nodes})
@@ -169,27 +169,27 @@ def named(counts: Counter[str]) -> str:
 
 @dataclass
 class Survey:
-    """What is in a trace."""
+    """The content of a trace."""
 
     name: str
     files: list[RankFile]
     ranks: list[RankSurvey]
-    #: Ranks that have no file.
+    #: Ranks without a file.
     missing: list[int]
 
     @property
     def errors(self) -> list[tuple[str, str]]:
-        """Why nothing can be made of it: where, and a sentence."""
+        """Errors that prevent a conversion: place, and sentence."""
         found = [(f"rank {rank}", "the file of this rank is missing") for rank in self.missing]
         return found + [(rank.file.path.name, text) for rank in self.ranks for text in rank.errors]
 
     @property
     def notes(self) -> list[str]:
-        """What is left out or assumed, with the file where there are several."""
+        """Omissions and assumptions, with the file if there are several."""
         return self.notes_with(flops=None)
 
     def notes_with(self, flops: float | None) -> list[str]:
-        """The same where `flops`, if given, says how fast operations are computed."""
+        """The same if `flops`, when given, is the rate of computation."""
         several = len(self.ranks) > 1
         found = []
         for rank in self.ranks:
@@ -212,7 +212,7 @@ class Survey:
 
 
 def of(path: Path) -> Survey:
-    """Looks through all files of the trace at `path`; `InputError` if one cannot be read."""
+    """Surveys all files of the trace at `path`; raises `InputError` if one cannot be read."""
     name, found = files.find(path)
     ranks = found[-1].rank + 1
     surveys = []
@@ -223,7 +223,7 @@ def of(path: Path) -> Survey:
 
 
 def info(survey: Survey) -> dict[str, Any]:
-    """The numbers for machines: totals, and the same of each rank."""
+    """The numbers for JSON: totals, and the same per rank."""
     ranks = [_numbers(rank) for rank in survey.ranks]
     total: dict[str, Any] = {}
     for numbers in ranks:

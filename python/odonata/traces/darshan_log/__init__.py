@@ -1,16 +1,16 @@
-"""Darshan logs: what an application's I/O was, as counters or as a list of its accesses.
+"""Darshan logs: the I/O of an application, as counters or as a list of accesses.
 
 ```
- LOG.darshan ── header ──> sizes of its regions (are they there?)
+ LOG.darshan ── header ──> sizes of its regions (is the file complete?)
              ── reader ──> worker: a process of its own, the only one with PyDarshan ──> tables ──> Log
- Log ─┬─ statistics ──> what `odonata trace info --json` prints
-      ├─ findings ────> what is wrong or missing
+ Log ─┬─ statistics ──> the output of `odonata trace info --json`
+      ├─ findings ────> errors and gaps
       └─ accesses ────> opens, reads and writes of each rank ── program ──> a program in files
                         (exact by DXT, else by `reconstruction`)
 ```
 
-A log is what Darshan 3.x writes (https://www.mcs.anl.gov/research/projects/darshan/): versions 3.00 to 3.41
-of the format. It is read by the package `darshan` (PyDarshan), an extra of this one.
+Darshan 3.x writes such logs (https://www.mcs.anl.gov/research/projects/darshan/): versions 3.00 to 3.41 of
+the format. The package `darshan` (PyDarshan), an extra of this one, reads them.
 """
 
 from __future__ import annotations

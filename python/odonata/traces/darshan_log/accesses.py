@@ -1,9 +1,9 @@
-"""What the ranks of a logged job did to files: opens, reads, writes, syncs and closes, with estimated times.
+"""File accesses of a logged job's ranks: opens, reads, writes, syncs and closes, with estimated times.
 
-With DXT every access is exact: rank, offset, bytes, begin and end. Without it, it is reconstructed from
-counters, by fixed rules (`sizes`, `shares`, `positions`) and without anything random; opens and closes
-always are, and syncs (`fsync`, `MPI_File_sync`). Numbers of opens, reads and writes and their bytes are
-those of the log, file by file. What no counter says is listed.
+With DXT every access is exact: rank, offset, bytes, begin and end. Without it, accesses are reconstructed
+from counters, by fixed rules (`sizes`, `shares`, `positions`) and without randomness. Opens, closes and syncs
+(`fsync`, `MPI_File_sync`) are always reconstructed. Numbers of opens, reads and writes and their bytes equal
+those of the log, file by file. Facts without a counter are listed as unknown.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Part(NamedTuple):
 
 @dataclass
 class Accesses:
-    """All that is replayed, as columns in the order of rank, then time."""
+    """All replayed accesses, as columns in the order of rank, then time."""
 
     ranks: int
     rank: NDArray[np.int64]
@@ -51,29 +51,29 @@ class Accesses:
     start_s: NDArray[np.float64]
     end_s: NDArray[np.float64]
     files: list[File]
-    #: What is not known, and what was assumed for it, in sentences.
+    #: Unknown facts and the assumptions about them, in sentences.
     unknown: list[str]
-    #: Numbers of the log that contradict each other, in sentences.
+    #: Contradictory numbers of the log, in sentences.
     contradictions: list[str] = field(default_factory=list)
 
 
 def of(log: Log, interface: str = "POSIX", without: frozenset[int] = frozenset()) -> Accesses:
-    """What `log` says was done, at the interface to the file system.
+    """The accesses of `log` at one interface.
 
     Args:
         log: The log.
-        interface: `POSIX`, what the file system was asked for, or `MPI-IO`, what the application asked for.
-            Of a file that has no record of it, the other is taken; records of STDIO always are.
-        without: Records of files that are left out.
+        interface: `POSIX`, the requests to the file system, or `MPI-IO`, the requests of the application. A
+            file without a record of it uses the other; records of STDIO are always used.
+        without: Records of files to leave out.
 
     Raises:
-        InputError: It has more operations than fit, or numbers that are impossible.
+        InputError: It has too many operations, or impossible numbers.
     """
     return _Collector(log, interface, without).collect()
 
 
 def counted(log: Log, interface: str = "POSIX") -> tuple[dict[str, int], list[File]]:
-    """How many opens, reads and writes are counted in all, and the files with what is counted of each."""
+    """Counted opens, reads and writes in total, and the files with their counts."""
     collector = _Collector(log, interface, frozenset())
     files = collector.named()
     for record in collector.records:
@@ -102,13 +102,13 @@ class _Collector:
         self.files: dict[int, File] = {}
         self.operations = 0
         self.shared = self.guessed = self.placeless = self.doubled = self.synced = 0
-        #: Ranks whose accesses of DXT to a file at an interface have been taken; -1 for all.
+        #: Ranks whose DXT accesses to a file at an interface were taken; -1 for all.
         self.replayed: dict[tuple[str, int], set[int]] = {}
         self.records = list(self._chosen(interface))
         self.segments: dict[str, dict[tuple[int, bool], Segments]] = {}
 
     def named(self) -> list[File]:
-        """The files of the records, in the order of their names, with nothing counted yet."""
+        """The files of the records, in the order of their names, with zero counts."""
         log = self.log
         ids = sorted(
             {record.id for record in self.records}, key=lambda number: (log.names.get(number, ""), number)
@@ -120,7 +120,7 @@ class _Collector:
         return list(self.files.values())
 
     def collect(self) -> Accesses:
-        """Everything."""
+        """Collects all accesses."""
         self.named()
         self.segments = {module: segments_of(self.log, module) for module in DXT.values()}
         for record in self.records:
@@ -132,7 +132,7 @@ class _Collector:
         return self._joined()
 
     def _chosen(self, interface: str) -> Iterator[Record]:
-        """The records that are replayed: of each file those of one interface, and of STDIO."""
+        """The replayed records: of each file those of one interface, and those of STDIO."""
         log = self.log
         found: dict[str, list[Record]] = {}
         for module in INTERFACES:
@@ -155,12 +155,12 @@ class _Collector:
         first = {record.id for record in found[interface]}
         if interface == "POSIX":
             self._compare(found)
-        #: The interface that is replayed of each file that is accessed by POSIX or MPI-IO.
+        #: The replayed interface of each file that POSIX or MPI-IO accesses.
         self.taken = {
             **{record.id: other for record in found[other]},
             **dict.fromkeys(first, interface),
         }
-        # MPI-IO on DAOS goes through DFS, whose numbers of files are others: of the two, one is replayed.
+        # MPI-IO on DAOS goes through DFS, which numbers files differently: only one of the two is replayed.
         instead = None
         if found["DFS"] and found["MPI-IO"]:
             instead = "MPI-IO" if interface == "POSIX" else "DFS"
@@ -179,7 +179,7 @@ class _Collector:
                     yield record
 
     def _compare(self, found: dict[str, list[Record]]) -> None:
-        """Notes files of which MPI-IO has moved more than POSIX knows of: the rest was not recorded."""
+        """Notes files to which MPI-IO has moved more bytes than POSIX: the rest was not recorded."""
         sums: dict[str, dict[int, int]] = {"POSIX": {}, "MPI-IO": {}}
         for module, of_module in sums.items():
             for record in found[module]:
@@ -197,7 +197,7 @@ class _Collector:
         return self.log.names.get(number) or f"record {number}"
 
     def file(self, number: int, interface: str) -> File:
-        """The file with so many as its record, noting that it was accessed by an interface."""
+        """The file with this record number, noting that an interface accessed it."""
         file = self.files.get(number)
         if file is None:
             file = self.files[number] = File(len(self.files), number, self.log.names.get(number, ""), [])
@@ -206,7 +206,7 @@ class _Collector:
         return file
 
     def _striping(self) -> None:
-        """Notes the striping of files: that of their first component."""
+        """Notes the striping of files, from their first component."""
         table = self.log.tables.get("LUSTRE")
         if table is None:
             return
@@ -255,7 +255,7 @@ class _Collector:
                 self._reconstruct(record, file, runs, is_write, shares)
 
     def _weights(self, record: Record, bytes: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Ranks that did it, and the weight of each."""
+        """The ranks of a record, and the weight of each."""
         if record.rank != SHARED:
             return np.array([record.rank]), np.ones(1)
         ranks = self.log.ranks
@@ -273,7 +273,7 @@ class _Collector:
         return every, weights(ranks, spread)
 
     def _unrecorded(self, interface: str, number: int, write: bool, segments: Segments) -> None:
-        """Takes accesses of DXT by ranks of which the module of the interface has no record."""
+        """Takes DXT accesses of ranks without a record in the interface's module."""
         taken = self.replayed.get((interface, number), set())
         if SHARED in taken:
             return
@@ -286,7 +286,7 @@ class _Collector:
             )
 
     def _opens(self, record: Record, file: File, opens: int) -> None:
-        """Opens between the first and the last that are recorded, and as many closes if there was any."""
+        """Opens between the first and the last recorded one, and as many closes if there was any."""
         file.opens += opens
         if opens == 0:
             return
@@ -305,7 +305,7 @@ class _Collector:
             )
 
     def _syncs(self, record: Record, file: File, syncs: int) -> None:
-        """Syncs of a file, the last one at the end of the last write; none where nobody has written."""
+        """Syncs of a file, the last one at the end of the last write; none without writes."""
         if syncs == 0 or record.direction(False).number == 0:
             return
         self.synced += syncs
@@ -318,7 +318,7 @@ class _Collector:
         self.parts.append(Part(np.repeat(ranks, counts), file.number, SYNC, nothing, nothing, when, when))
 
     def _by_dxt(self, record: Record, file: File, direction: Direction, write: bool) -> Direction:
-        """Takes the accesses that DXT has of a record; what is left to reconstruct."""
+        """Takes the DXT accesses of a record; returns the rest for reconstruction."""
         left = self.segments.get(DXT.get(record.interface, ""), {})
         segments = left.get((record.id, write))
         if segments is None:
@@ -358,7 +358,7 @@ class _Collector:
         nowhere = segments.offset < 0
         if nowhere.any():
             self.placeless += int(nowhere.sum())
-            # Each rank goes on where it was; the ranks follow each other in the file.
+            # Each rank continues at its position; the ranks follow each other in the file.
             before = np.cumsum(segments.bytes) - segments.bytes
             segments = segments._replace(offset=np.where(nowhere, before, segments.offset))
         file.exact += len(segments.rank)
@@ -393,7 +393,7 @@ class _Collector:
         write: bool,
         shares: tuple[NDArray[np.int64], NDArray[np.float64]],
     ) -> None:
-        """Reads or writes of a record from its counters."""
+        """Reconstructs reads or writes of a record from its counters."""
         name, done = ("WRITE", "WRITTEN") if write else ("READ", "READ")
         found = mixed(runs)
         ranks, weight = shares
@@ -405,7 +405,7 @@ class _Collector:
             consecutive, sequential = record.count(f"CONSEC_{name}S"), record.count(f"SEQ_{name}S")
             strides = record.common("STRIDE", "STRIDE")
         else:
-            # Nothing is known; streams are buffered, and collective accesses ordered.
+            # No data: streams are buffered, and collective accesses ordered.
             consecutive = sequential = len(found)
             strides = []
         extent = (
@@ -429,7 +429,7 @@ class _Collector:
         rank, start = column("rank", np.int64), column("start", np.float64)
         kinds = np.repeat(np.array([part.kind for part in parts], np.int64), lengths)
         numbers = np.repeat(np.array([part.file for part in parts], np.int64), lengths)
-        # At one instant files are opened before they are accessed, and closed after it.
+        # At one time, opens precede accesses, and closes follow them.
         order = np.lexsort((np.arange(len(rank)), kinds, start, rank))
         files = sorted(self.files.values(), key=lambda file: file.number)
         return Accesses(
@@ -447,7 +447,7 @@ class _Collector:
         )
 
     def _unknown(self, files: list[File]) -> list[str]:
-        """What no number of the log says."""
+        """Facts that no number of the log determines."""
         log = self.log
         said = []
         moved = sum(file.reads + file.writes for file in files)
@@ -505,7 +505,7 @@ class _Collector:
 def _between(
     counts: NDArray[np.int64], begin: float, end: float, each: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Begins and ends of accesses of some ranks, spread evenly over the time of all of them."""
+    """Begins and ends of the accesses of some ranks, spread evenly over their common duration."""
     window = max(end - begin, 0.0)
     longest = int(counts.max()) if len(counts) else 0
     each = min(each, window / longest) if longest else 0.0

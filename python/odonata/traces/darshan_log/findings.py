@@ -1,4 +1,4 @@
-"""What is wrong with a Darshan log: holes, contradictions, impossible times; and what a replay assumes."""
+"""Errors of a Darshan log: gaps, contradictions, impossible times; and the assumptions of a replay."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 from odonata.traces.darshan_log.accesses import Accesses
 from odonata.traces.darshan_log.log import INTERFACES, Log, prefix
 
-#: Findings of one check that are described one by one.
+#: Most findings of one check that are described individually.
 MOST = 20
 
 
@@ -40,7 +40,7 @@ def of(log: Log, found: Accesses) -> list[dict[str, str]]:
 
 
 def _times(log: Log) -> list[str]:
-    """Times that cannot be."""
+    """Impossible times."""
     texts = []
     job = log.job
     begin, end = (job[f"{name}_time_sec"] + job[f"{name}_time_nsec"] * 1e-9 for name in ("start", "end"))

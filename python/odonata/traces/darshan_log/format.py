@@ -1,4 +1,4 @@
-"""Darshan logs as a trace format: what the commands for traces do with them."""
+"""Darshan logs as a trace format, for the commands for traces."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from odonata.errors import InputError, option
 from odonata.traces.converted import Converted, ConvertOptions, refuse_bandwidth, refuse_flops
 from odonata.traces.darshan_log import accesses, findings, header, program, reader, statistics
 
-#: Values of the option for the interface, and the modules that they name.
+#: Values of the option for the interface, and their modules.
 INTERFACES = {"posix": "POSIX", "mpi-io": "MPI-IO"}
-#: Files and sentences that are shown.
+#: Most files and sentences in the output.
 MOST_FILES = 10
 MOST_SENTENCES = 20
 
 
 class DarshanLog:
-    """The format; all that needs numpy and PyDarshan is loaded when it is used."""
+    """The format; numpy and PyDarshan are loaded on first use."""
 
     name = "Darshan log"
     files = header.FILES
 
     def detect(self, path: Path) -> bool:
-        """By its ending, or Darshan's magic number; a folder by such files, if no other trace is in it."""
+        """Detects a log by its ending or magic number; a folder by its logs, if it holds no other trace."""
         return header.is_at(path)
 
     def info(self, path: Path, *, incomplete: bool) -> dict[str, Any]:
-        """Statistics by module, and what a replay would have of each file."""
+        """Statistics by module, and the replayed part of each file."""
         path = header.log_of(path)
         log = reader.read(path, incomplete=incomplete)
         counts, files = accesses.counted(log)
@@ -112,7 +112,7 @@ class DarshanLog:
             say(out, f"and {len(files) - MOST_FILES} more")
 
     def lint(self, path: Path) -> list[dict[str, str]]:
-        """Holes, contradictions and impossible times; notes say what a replay assumes."""
+        """Gaps, contradictions and impossible times; notes state the assumptions of a replay."""
         log = reader.read(header.log_of(path))
         return findings.of(log, accesses.of(log))
 
@@ -150,7 +150,7 @@ class DarshanLog:
 
 
 def _left_out(names: dict[int, str], patterns: tuple[str, ...]) -> frozenset[int]:
-    """Records of files that are left out; `InputError` for a pattern that no file fits."""
+    """Records of files that are left out; raises `InputError` for a pattern without a match."""
     found: set[int] = set()
     for pattern in patterns:
         fits = {number for number, name in names.items() if fnmatch.fnmatchcase(name, pattern)}

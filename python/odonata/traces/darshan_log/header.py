@@ -1,10 +1,14 @@
-"""The header of a Darshan log: whether a file is one, and whether all of its regions are in the file.
+"""The header of a Darshan log: whether a file is a log, and whether it is complete.
 
-Layout of `struct darshan_header` (darshan-log-format.h), in the byte order of the machine that wrote it,
-which the magic number tells: 8 bytes of version ("3.21"), the magic number 6567223 (8 bytes), the kind of
-compression (1 byte, and padding), flags of incomplete modules (4 bytes; 8 since 3.41), then offset and
-length (8 bytes each) of the compressed names and of each of 16 modules (64 since 3.41). Before the names
-comes the job record.
+Layout of `struct darshan_header` (darshan-log-format.h), in the byte order of the writing machine, which the
+magic number reveals:
+
+- 8 bytes of version ("3.21") and the magic number 6567223 (8 bytes);
+- the kind of compression (1 byte, and padding);
+- flags of incomplete modules (4 bytes; 8 since 3.41);
+- offset and length (8 bytes each) of the compressed names, and of each of 16 modules (64 since 3.41).
+
+The job record precedes the names.
 """
 
 from __future__ import annotations
@@ -19,25 +23,25 @@ from odonata.base import foreign
 from odonata.errors import InputError, is_mistake
 
 MAGIC = 6567223
-#: What a path of the format is, for people.
+#: Description of a path of this format.
 FILES = "a Darshan log (.darshan, or the folder of one)"
-#: Logs of a folder that are named where one has to be chosen.
+#: Most logs of a folder in the message that asks for a choice.
 _MOST_NAMES = 8
-#: Bytes that tell what a file is.
+#: Bytes that identify the format.
 START = 16
 
 
 class Layout(NamedTuple):
-    """Where in the header there is what, in bytes."""
+    """Positions of fields in the header, in bytes."""
 
-    #: Offset of the pair (offset, length) of the names, which those of the modules follow.
+    #: Offset of the pair (offset, length) of the names; those of the modules follow.
     maps: int
     modules: int
     #: Bytes of the header.
     length: int
 
 
-#: By the version of the log, which is those of libraries from 3.0.0, 3.1.0 and 3.4.0 on.
+#: By the version of the log, written by libraries from 3.0.0, 3.1.0 and 3.4.0 on.
 _LAYOUTS = {
     "3.00": Layout(24, 16, 24 + 17 * 16),
     **dict.fromkeys(("3.10", "3.20", "3.21"), Layout(24, 16, 24 + 17 * 16 + 16 * 4)),
@@ -46,10 +50,10 @@ _LAYOUTS = {
 
 
 def is_at(path: Path) -> bool:
-    """Whether what is at `path` is meant to be a Darshan log: by its name, or the beginning of the file.
+    """Whether `path` is a Darshan log: by its name, or the beginning of the file.
 
-    A folder is if it has such a file, and is no trace of the core's formats: a log may lie beside the trace
-    of messages of its job.
+    A folder counts if it has such a file, and is no trace of the core's formats: a log may lie beside the
+    message trace of its job.
     """
     try:
         if path.is_dir():
@@ -72,7 +76,7 @@ def _in(folder: Path) -> list[Path]:
 
 
 def log_of(path: Path) -> Path:
-    """The log at `path`: itself, or the only one of a folder; `InputError` where there are several."""
+    """The log at `path`: itself, or the only one of a folder; raises `InputError` if there are several."""
     try:
         found = _in(path) if path.is_dir() else [path]
     except OSError as error:
@@ -92,7 +96,7 @@ def log_of(path: Path) -> Path:
 
 
 def check(path: Path) -> None:
-    """Raises `InputError` if the file is no log, or not as long as it says; `OSError` if it is unreadable."""
+    """Raises `InputError` if the file is no log or is truncated; `OSError` if it is unreadable."""
     data = foreign.read_bytes(path, _LAYOUTS["3.41"].length)
     size = path.stat().st_size
     if len(data) < START:
@@ -105,7 +109,7 @@ def check(path: Path) -> None:
         raise _wrong(path, f"bytes 8 to 15 are not Darshan's magic number, {MAGIC}")
     layout = _LAYOUTS.get(version)
     if layout is None:
-        # PyDarshan may know it, or say that it does not.
+        # PyDarshan decides about other versions.
         return
     if len(data) < layout.length:
         raise _wrong(path, f"the file ends at byte {size}, in its header of {layout.length} bytes")

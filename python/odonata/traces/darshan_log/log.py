@@ -1,4 +1,4 @@
-"""A Darshan log, read: the job, its modules, and their records as tables."""
+"""A Darshan log in memory: the job, its modules, and their records as tables."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any
 
 import pyarrow as pa
 
-#: Modules whose records are of files at the interfaces that are replayed. DFS is the file system of DAOS.
+#: Modules with records of files at the replayed interfaces. DFS is the file system of DAOS.
 INTERFACES = ("POSIX", "MPI-IO", "STDIO", "DFS")
-#: The module of the accesses of each.
+#: The DXT module of each interface.
 DXT = {"POSIX": "DXT_POSIX", "MPI-IO": "DXT_MPIIO"}
-#: The rank of records that were summed over all ranks.
+#: The rank of records that are sums over all ranks.
 SHARED = -1
 
 
 def prefix(module: str) -> str:
-    """What the names of a module's counters begin with."""
+    """The prefix of a module's counter names."""
     return module.replace("-", "").replace("/", "")
 
 
 @dataclass(frozen=True)
 class Log:
-    """What is in a log. Numbers are as recorded: whoever uses one looks whether it is possible."""
+    """The content of a log. Numbers are unchecked, as recorded."""
 
     path: Path
     #: Number of processes, times, ...: as `ground` truth tools name them.
@@ -33,13 +33,13 @@ class Log:
     exe: str
     mounts: list[tuple[str, str]]
     n_name_records: int
-    #: By name: version, length, number and whether it is partial; an `error` if it could not be read.
+    #: By name: version, length, number and whether it is partial; `error` if it could not be read.
     modules: dict[str, dict[str, Any]]
-    #: What could not be read, as pairs of where and what.
+    #: Unreadable parts, as pairs of place and problem.
     problems: list[tuple[str, str]]
     #: Tables of modules, `names`, and for each DXT module one of records and one of segments.
     tables: dict[str, pa.Table]
-    #: Version of PyDarshan that has read it.
+    #: Version of PyDarshan that read it.
     pydarshan: str
 
     @property
@@ -49,7 +49,7 @@ class Log:
 
     @cached_property
     def names(self) -> dict[int, str]:
-        """Names of files (and other records) by their numbers."""
+        """Names of files (and other records) by number."""
         table = self.tables.get("names")
         if table is None:
             return {}
@@ -57,5 +57,5 @@ class Log:
 
     @property
     def partial(self) -> list[str]:
-        """Modules of which Darshan did not keep everything, in the order of the log."""
+        """Modules with incomplete data, in the order of the log."""
         return [name for name, module in self.modules.items() if module["partial"]]

@@ -1,9 +1,9 @@
-"""Offsets of accesses, from how many of them followed others.
+"""Offsets of accesses, from the numbers of consecutive and sequential ones.
 
-Of each record Darshan counts the accesses that began where the one before had ended (consecutive) and those
-that began anywhere behind it (sequential, which includes them), and keeps the four most common distances
-between. The reconstruction has as many of each, evenly mixed; an access that is neither goes back to where
-its rank began. Ranks that share a file begin at equal parts of its length.
+For each record Darshan counts the accesses that began where the previous one ended (consecutive) and those
+that began at or after that position (sequential). It also keeps the four most common distances between
+accesses. The reconstruction has as many of each, evenly mixed. Other accesses return to the starting offset
+of their rank. Ranks that share a file start at equal parts of its length.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from odonata.traces.darshan_log.sizes import Runs
 
-#: Files end before this offset, in bytes; what is said to be longer is a damaged number.
+#: Largest file size in bytes; larger sizes are damaged numbers.
 LONGEST = 1 << 60
 
 
 def mixed(runs: Runs) -> NDArray[np.int64]:
-    """Values with counts as a sequence, in which each value is spread evenly.
+    """A sequence of counted values, in which each value is spread evenly.
 
     >>> mixed([(7, 4), (9, 2)]).tolist()
     [7, 9, 7, 7, 9, 7]
@@ -42,13 +42,13 @@ def offsets(
 
     Args:
         sizes: Bytes of each access, in order.
-        blocks: How many of them each rank does, one rank after the other; without zeros.
-        consecutive: How many began where the one before ended.
-        sequential: How many began there or behind it.
-        strides: Distances between an access and the one before, with counts.
+        blocks: Number of accesses of each rank, one rank after the other; without zeros.
+        consecutive: Accesses that began where the previous one ended.
+        sequential: Accesses that began there or after it.
+        strides: Distances between an access and the previous one, with counts.
         extent: Length of the file in bytes.
 
-    Of four accesses of 10 B, two are consecutive and one is behind a hole of 5 B:
+    Of four accesses of 10 B, two are consecutive and one follows a hole of 5 B:
 
     >>> offsets(np.full(4, 10), np.array([4]), 2, 3, [(5, 1)], 100).tolist()
     [0, 10, 25, 35]
@@ -79,18 +79,18 @@ def offsets(
     steps = np.zeros(count, np.int64)
     steps[1:] = sizes[:-1]
     steps += gaps
-    # From the last access that began anew: modulo 2^64, as differences come out right.
+    # Relative to the last access that went back; modulo 2^64, since differences come out right.
     place = np.cumsum(steps)
     anew = np.maximum.accumulate(np.where(kind == 2, np.arange(count), 0))
     relative = place - place[anew]
     bases = np.repeat((begins.astype(np.float64) / count * extent).astype(np.int64), blocks)
-    # All of it fits: what would be behind the end goes on at the beginning.
+    # Accesses beyond the end wrap to the beginning.
     room = extent - sizes + 1
     return (bases + relative) % np.maximum(room, 1)
 
 
 def _gaps(count: int, strides: Runs, usual: int) -> NDArray[np.int64]:
-    """So many distances: those that are known, and the usual one for the rest."""
+    """This many distances: the known ones, and the usual one for the rest."""
     known: Runs = []
     left = count
     for stride, number in strides:

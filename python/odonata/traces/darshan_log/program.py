@@ -1,7 +1,7 @@
 """A Darshan log as a program in files (docs/program-format.md): its accesses, and computation between them.
 
-Beside the tables of the program is `origin.json`: which file of the log has which number, what is replayed
-of it, and what is not known.
+Beside the tables of the program is `origin.json`: the number of each file of the log, its replayed part, and
+unknown facts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from odonata.traces.darshan_log.log import Log
 PS = 1e12
 #: Rows of a row group.
 ROWS = 1 << 16
-#: Sentences of a kind that are kept.
+#: Most sentences of a kind that are kept.
 MOST_SENTENCES = 100
 
 _COMPUTE = len(KINDS)
@@ -36,7 +36,7 @@ def write(
     *,
     call_time: bool = False,
 ) -> tuple[int, int]:
-    """Writes the program to the empty `folder`; ranks and operations.
+    """Writes the program to the empty `folder`; returns ranks and operations.
 
     With `call_time`, time in accesses counts as computation too.
     """
@@ -64,7 +64,7 @@ def description(log: Log) -> str:
 
 
 def origin(log: Log, found: Accesses) -> dict[str, Any]:
-    """Where the program is from, file by file."""
+    """The origin of the program, file by file."""
     return {
         "log": log.path.name,
         "log_version": log.job["log_ver"],
@@ -103,7 +103,7 @@ def _operations(
     *,
     call_time: bool,
 ) -> int:
-    """Writes the operations: accesses, and computation for as long as there were none."""
+    """Writes the operations: accesses, and computation between them."""
     begins = np.searchsorted(found.rank, np.arange(found.ranks + 1))
     end_s = float(log.job["run_time"])
     end_s = end_s if 0 < end_s < 4e9 else 0.0
@@ -158,8 +158,7 @@ def _of_rank(found: Accesses, part: slice, end_s: float, *, call_time: bool) -> 
     last = max(end_s - (float(busy[-1]) if len(busy) else 0.0), 0.0)
     durations = np.rint(np.append(gaps, last) * PS).astype(np.int64)
     count = len(start)
-    # Two rows for each access, computation first, and one at the end; those without computation are taken
-    # out.
+    # Two rows for each access, computation first, and one at the end; empty computation is removed.
     kinds = np.full(2 * count + 1, _COMPUTE)
     kinds[1::2] = found.kind[part]
     rows: dict[str, Any] = {"kind": kinds, "duration": np.zeros(2 * count + 1, np.int64)}

@@ -1,4 +1,4 @@
-"""Reads a Darshan log, by PyDarshan in a process of its own with bounds on time and memory."""
+"""Reads a Darshan log with PyDarshan in a process of its own, with bounds on time and memory."""
 
 from __future__ import annotations
 
@@ -16,23 +16,22 @@ from odonata.traces.darshan_log import header
 from odonata.traces.darshan_log.log import Log
 
 _WORKER = Path(__file__).with_name("worker.py")
-#: Address space of the process that reads, in bytes, and its time in seconds.
+#: Address space of the reading process in bytes, and its CPU time in seconds.
 MEMORY = 8 << 30
 CPU_S = 300
 
 
 def read(path: Path, *, incomplete: bool = False, memory: int = MEMORY, seconds: int = CPU_S) -> Log:
-    """Everything in the log at `path`.
+    """Reads the log at `path`.
 
     Args:
         path: The log.
-        incomplete: Whether a log of which a part cannot be read is read as far as it goes; `Log.problems`
-            says what is missing then.
-        memory: Address space that the reading process may take, in bytes.
-        seconds: CPU time that it may take.
+        incomplete: Read a damaged log as far as possible; `Log.problems` lists the missing parts.
+        memory: Address space of the reading process, in bytes.
+        seconds: CPU time of the reading process.
 
     Raises:
-        InputError: It is no log, it is damaged, or PyDarshan refuses it: the text says where and why;
+        InputError: It is no log, is damaged, or PyDarshan refuses it, with the place and the reason; or
             PyDarshan is not installed.
         OSError: The computer fails.
     """
@@ -43,7 +42,7 @@ def read(path: Path, *, incomplete: bool = False, memory: int = MEMORY, seconds:
             raise
         raise _refused(path, f"cannot be read: {error.strerror}", "") from None
     except InputError as error:
-        # A header that is damaged is nothing to begin with; one that says more than there is, is.
+        # A damaged header is fatal; a truncated file is not.
         if not incomplete or not ("the file ends" in error.message or "behind it" in error.message):
             raise
     optional_packages.find("darshan", "reading a Darshan log", file=str(path))
@@ -54,7 +53,7 @@ def read(path: Path, *, incomplete: bool = False, memory: int = MEMORY, seconds:
 
 
 def _work(path: Path, folder: Path, memory: int, seconds: int) -> None:
-    """Lets the worker fill `folder`; `InputError` if it does not come to its end."""
+    """Lets the worker fill `folder`; raises `InputError` if it fails."""
     try:
         failure = reader_process.run(_WORKER, path, folder, done="log.json", memory=memory, seconds=seconds)
     except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""Records of files in a Darshan log: what an interface counted of one file, by one rank or by all."""
+"""Records of files in a Darshan log: the counters of an interface for one file, for one rank or all."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from odonata.errors import InputError
 from odonata.traces.darshan_log.log import Log
 from odonata.traces.darshan_log.sizes import RANGE_NAMES, Direction, Runs
 
-#: Operations of a log that are replayed, at most: they are in memory at once.
+#: Most replayed operations of a log: they are in memory at once.
 MOST_OPERATIONS = 30_000_000
-#: Times beyond this, in seconds, are damaged numbers.
+#: Later times, in seconds, are damaged numbers.
 LATEST_S = 4e6
 
 
 @dataclass
 class File:
-    """A file of the log, and what is replayed of it."""
+    """A file of the log, and its replayed part."""
 
     number: int
-    #: Darshan's number of it.
+    #: Darshan's record number.
     record: int
     name: str
-    #: The interfaces whose records are replayed.
+    #: The replayed interfaces.
     interfaces: list[str]
     opens: int = 0
     reads: int = 0
     writes: int = 0
     bytes_read: int = 0
     bytes_written: int = 0
-    #: Reads and writes whose rank, offset and time are recorded.
+    #: Reads and writes with recorded rank, offset and time.
     exact: int = 0
-    #: Stripe size in bytes and number of OSTs, where recorded.
+    #: Stripe size in bytes and number of OSTs, if recorded.
     stripe_bytes: int | None = None
     stripe_count: int | None = None
 
 
 class Record(NamedTuple):
-    """A record of a file at an interface: its counters by their names without the interface's."""
+    """A record of a file at an interface; its counters without the prefix of the interface."""
 
     interface: str
     id: int
@@ -47,34 +47,34 @@ class Record(NamedTuple):
     values: dict[str, Any]
 
     def count(self, *names: str) -> int:
-        """The sum of counters; what was not watched counts as nothing."""
+        """The sum of counters; unmonitored ones count as 0."""
         return sum(max(0, self.values.get(name, 0)) for name in names)
 
     def time(self, name: str) -> float:
-        """A time in seconds; 0 where there is none."""
+        """A time in seconds; 0 if absent."""
         value = self.values.get(f"F_{name}", 0.0)
         return min(value, LATEST_S) if math.isfinite(value) and value > 0 else 0.0
 
     def variance(self) -> float:
-        """Of the bytes of all ranks, in bytes squared."""
+        """Variance of the ranks' bytes, in bytes squared."""
         value: float = self.values.get("F_VARIANCE_RANK_BYTES", 0.0)
         return value if math.isfinite(value) else 0.0
 
     def opens(self) -> int:
-        """How often it was opened."""
+        """Number of opens."""
         if self.interface == "DFS":
             return self.count("OPENS", "GLOBAL_OPENS", "LOOKUPS")
         return self.count("INDEP_OPENS", "COLL_OPENS") if self.interface == "MPI-IO" else self.count("OPENS")
 
     def direction(self, read: bool) -> Direction:
-        """What it says of reads or writes."""
+        """The counts of its reads or writes."""
         name, done = ("READ", "READ") if read else ("WRITE", "WRITTEN")
         bytes = self.count(f"BYTES_{done}")
         if self.interface == "MPI-IO":
             count = self.count(*(f"{way}_{name}S" for way in ("INDEP", "COLL", "SPLIT", "NB")))
             ranges = tuple(self.count(f"SIZE_{name}_AGG_{text}") for text in RANGE_NAMES)
         else:
-            # DFS counts non-blocking and vectored accesses apart.
+            # DFS counts non-blocking and vectored accesses separately.
             ways = (f"{name}S", f"{name}XS", f"NB_{name}S") if self.interface == "DFS" else (f"{name}S",)
             count = self.count(*ways)
             ranges = tuple(self.count(f"SIZE_{name}_{text}") for text in RANGE_NAMES)
@@ -92,5 +92,5 @@ class Record(NamedTuple):
 
 
 def damaged(log: Log, problem: str, expected: str = "a log that is whole") -> InputError:
-    """That a number in the log is impossible."""
+    """The error for an impossible number in the log."""
     return InputError(problem, file=str(log.path), expected=expected)

@@ -1,4 +1,4 @@
-"""Accesses that Darshan's extended tracing (DXT) has recorded one by one."""
+"""Individual accesses from Darshan's extended tracing (DXT)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from odonata.traces.darshan_log.records import LATEST_S, MOST_OPERATIONS, damage
 
 
 class Segments(NamedTuple):
-    """Accesses of DXT to a file."""
+    """DXT accesses to a file."""
 
     rank: NDArray[np.int64]
     offset: NDArray[np.int64]
@@ -23,7 +23,7 @@ class Segments(NamedTuple):
     end: NDArray[np.float64]
 
     def at(self, rows: Any) -> Segments:
-        """Those of some rows: a slice, or a mask."""
+        """The accesses of some rows: a slice, or a mask."""
         return Segments(
             self.rank[rows], self.offset[rows], self.bytes[rows], self.start[rows], self.end[rows]
         )
@@ -41,7 +41,7 @@ def segments_of(log: Log, module: str) -> dict[tuple[int, bool], Segments]:
     for problem, bad in (
         (f"has an access of a rank that is none of {log.ranks}", (ranks < 0) | (ranks >= log.ranks)),
         ("has an access with a negative length", columns[1] < 0),
-        # -1 is Darshan's for an access through MPI's file pointer, or a view.
+        # Darshan writes -1 for an access through MPI's file pointer, or a view.
         ("has an access with a negative offset", columns[0] < (-1 if module == "DXT_MPIIO" else 0)),
         ("has an access beyond any file", (columns[0] > LONGEST) | (columns[1] > LONGEST)),
         ("has an access at an impossible time", ~((columns[2] >= 0) & (columns[3] < LATEST_S))),

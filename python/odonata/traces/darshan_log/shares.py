@@ -1,9 +1,9 @@
-"""Who did how much of what Darshan has summed over all ranks.
+"""Distribution over ranks of values that Darshan has summed.
 
-Of a shared record are known, beside the sums over all ranks: the ranks that took the least and the most
-time, with their bytes, and the variance of the bytes over ranks. The reconstruction gives these two ranks
-their bytes, and the rest in equal parts to so many of the other ranks as fits the variance best, spread
-evenly over the job.
+A shared record has, beside the sums over all ranks, the ranks with the shortest and the longest time, their
+bytes, and the variance of bytes over ranks. The reconstruction gives these two ranks their bytes. Of the
+other ranks, as many as fit the variance best get equal parts of the rest; they are spread evenly over the
+job.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 
 class Spread(NamedTuple):
-    """What a shared record says of the distribution of bytes over ranks."""
+    """The distribution of bytes over ranks in a shared record."""
 
     bytes: int
     fastest: tuple[int, int]
@@ -32,12 +32,12 @@ def weights(ranks: int, spread: Spread) -> NDArray[np.float64]:
     >>> weights(4, Spread(800, (2, 0), (0, 800), 120000.0)).tolist()
     [800.0, 0.0, 0.0, 0.0]
 
-    Two of eight did, as the aggregators of collective buffering; neither the fastest nor the slowest:
+    Two of eight ranks wrote, as aggregators of collective buffering, neither the fastest nor the slowest:
 
     >>> weights(8, Spread(800, (1, 0), (7, 0), 2 * 400**2 / 8 - 100**2)).tolist()
     [400.0, 0.0, 0.0, 0.0, 400.0, 0.0, 0.0, 0.0]
 
-    Nothing is known, or it is impossible:
+    Unknown or impossible distributions:
 
     >>> weights(2, Spread(800, (0, 900), (1, -1), 0.0)).tolist()
     [1.0, 1.0]
@@ -56,7 +56,8 @@ def weights(ranks: int, spread: Spread) -> NDArray[np.float64]:
         return found
     if len(others) == 0:
         return np.ones(ranks)
-    # With k ranks of rest / k each: ranks x (variance + mean^2) = squares of the named + rest^2 / k.
+    # With k ranks of rest / k each: ranks x (variance + mean^2) = squares of the two named ranks + rest^2 /
+    # k.
     mean = spread.bytes / ranks
     squares = ranks * (max(spread.variance, 0.0) + mean * mean) - sum(
         bytes * bytes for bytes in named.values()
@@ -67,7 +68,7 @@ def weights(ranks: int, spread: Spread) -> NDArray[np.float64]:
 
 
 def deal(count: int, weights: NDArray[np.float64]) -> NDArray[np.int64]:
-    """So many whole things by weights, largest remainders first, lower ranks first among equals.
+    """Splits `count` items by weights: largest remainders first, lower ranks first among equals.
 
     >>> deal(7, np.array([1.0, 1.0, 0.0, 1.0])).tolist()
     [3, 2, 0, 2]

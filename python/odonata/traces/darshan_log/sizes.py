@@ -1,17 +1,17 @@
-"""Sizes of accesses, from the sums that Darshan keeps of them.
+"""Sizes of accesses, from Darshan's sums.
 
-Known are the number of accesses and their bytes by direction; at the POSIX and MPI-IO interfaces also how
-many there were in each of ten ranges of size, and the four most common sizes with their counts, reads and
-writes taken together. The reconstruction keeps numbers, bytes and ranges exactly: common sizes first, and
-what is left gets sizes at the same relative place in each range, so that the bytes come out.
+A record has the number of accesses and their bytes by direction. At the POSIX and MPI-IO interfaces it also
+has the number in each of ten ranges of size, and the four most common sizes with their counts, reads and
+writes taken together. The reconstruction keeps numbers, bytes and ranges exactly. It assigns common sizes
+first. The other accesses get sizes at the same relative position in each range, such that the bytes match.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-#: Bounds of Darshan's ranges of size, both included (darshan-common.h, `DARSHAN_BUCKET_INC`); the last has
-#: none.
+#: Bounds of Darshan's ranges of size, inclusive (darshan-common.h, `DARSHAN_BUCKET_INC`); the last is
+#: unbounded.
 RANGES = (
     (0, 100),
     (101, 1024),
@@ -24,7 +24,7 @@ RANGES = (
     ((100 << 20) + 1, 1 << 30),
     ((1 << 30) + 1, None),
 )
-#: Their names in the names of counters.
+#: Their names in counters.
 RANGE_NAMES = (
     "0_100",
     "100_1K",
@@ -38,21 +38,21 @@ RANGE_NAMES = (
     "1G_PLUS",
 )
 
-#: So many accesses of one size: (size, count).
+#: Counted sizes: (size, count).
 Runs = list[tuple[int, int]]
 
 
 class Direction(NamedTuple):
-    """What is known of the reads, or of the writes, of a record."""
+    """The data about a record's reads, or writes."""
 
     number: int
     bytes: int
-    #: Accesses in each range of size; `None` where the interface keeps none, or they contradict the count.
+    #: Accesses in each range of size; `None` if the interface keeps none, or they contradict the count.
     ranges: tuple[int, ...] | None
 
 
 def range_of(size: int) -> int:
-    """The range that a size is in.
+    """The range of a size.
 
     >>> [range_of(size) for size in (0, 100, 101, 1024, 1025, 1 << 20, (1 << 30) + 1)]
     [0, 0, 1, 1, 2, 4, 9]
@@ -69,8 +69,7 @@ def sizes(read: Direction, write: Direction, common: Runs) -> tuple[Runs, Runs, 
     >>> sizes(Direction(3, 10, None), Direction(0, 0, None), [])
     ([(3, 2), (4, 1)], [], True)
     """
-    # Common sizes are of reads and writes together: whoever is served first gets them, as long as there are
-    # any in its range.
+    # Common sizes cover reads and writes together: the first direction takes those that fit its ranges.
     for reads_first in (True, False):
         left = list(common)
         found = {}
@@ -81,7 +80,7 @@ def sizes(read: Direction, write: Direction, common: Runs) -> tuple[Runs, Runs, 
         reads, writes = found[True], found[False]
         if reads is not None and writes is not None:
             return reads, writes, True
-    # The list of common sizes of a shared record is merged from those of its ranks, and may be of little use.
+    # Common sizes of a shared record are merged from those of its ranks, and may not fit.
     reads, writes = _fill(read, []), _fill(write, [])
     fits = reads is not None and writes is not None
     return (
@@ -92,7 +91,7 @@ def sizes(read: Direction, write: Direction, common: Runs) -> tuple[Runs, Runs, 
 
 
 def _take(direction: Direction, common: Runs) -> tuple[Runs, Runs]:
-    """Of the common sizes, those that the direction has room for in its ranges, and those that are left."""
+    """The common sizes that fit the ranges of the direction, and the remaining ones."""
     if direction.ranges is None:
         return [], common
     room = list(direction.ranges)
@@ -109,7 +108,7 @@ def _take(direction: Direction, common: Runs) -> tuple[Runs, Runs]:
 
 
 def _fill(direction: Direction, taken: Runs) -> Runs | None:
-    """`taken`, and sizes for the other accesses such that the bytes come out; `None` if they cannot."""
+    """`taken`, and sizes for the other accesses such that the bytes match; `None` if impossible."""
     if direction.ranges is None:
         return _even(direction)
     room = list(direction.ranges)
@@ -118,7 +117,7 @@ def _fill(direction: Direction, taken: Runs) -> Runs | None:
         room[range_of(size)] -= count
         rest -= size * count
     least = sum(count * low for count, (low, _) in zip(room, RANGES, strict=True))
-    # The last range ends where all that is left would be one access.
+    # The last range ends where a single access would take all remaining bytes.
     bounds = [(low, max(low, rest) if high is None else high) for low, high in RANGES]
     most = sum(count * high for count, (_, high) in zip(room, bounds, strict=True))
     if not least <= rest <= most:
@@ -144,7 +143,7 @@ def _fill(direction: Direction, taken: Runs) -> Runs | None:
 
 
 def _even(direction: Direction) -> Runs:
-    """Equal sizes, but for a byte."""
+    """Sizes that are equal within a byte."""
     if direction.number == 0:
         return []
     size, larger = divmod(direction.bytes, direction.number)

@@ -1,6 +1,6 @@
 """Statistics of a Darshan log, by module: sums and maxima of counters, bytes by rank, DXT totals.
 
-Sums are over records as they are, so that -1, which Darshan writes for what it did not watch, counts as -1.
+Sums are over raw records, so that -1, Darshan's value for unmonitored counters, counts as -1.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from odonata.base import foreign
 from odonata.traces.darshan_log.log import DXT, Log
 
-#: Records of a module that are listed one by one, at most.
+#: Most records of a module that are listed individually.
 MOST_RECORDS = 500
 #: Numbers of the records of heat maps (PyDarshan's table).
 _HEATMAPS = {
@@ -27,7 +27,7 @@ _HEATMAPS = {
 
 
 def info(log: Log) -> dict[str, Any]:
-    """What is in a log."""
+    """The content of a log."""
     data = foreign.read_bytes(log.path)
     return {
         "file": log.path.name,
@@ -125,7 +125,7 @@ def _segments(records: pa.Table, segments: pa.Table) -> dict[str, Any]:
 
 
 def _layouts(table: pa.Table) -> list[dict[str, Any]]:
-    """How many components of files there are of each stripe size and count."""
+    """Number of file components for each stripe size and count."""
     keys = ["LUSTRE_COMP_STRIPE_SIZE", "LUSTRE_COMP_STRIPE_COUNT"]
     counts = table.group_by(keys).aggregate([([], "count_all")]).to_pylist()
     rows = sorted((row[keys[0]], row[keys[1]], row["count_all"]) for row in counts)

@@ -1,9 +1,9 @@
-"""Reads a Darshan log with PyDarshan and writes what is in it as tables; runs in a process of its own.
+"""Reads a Darshan log with PyDarshan and writes its content as tables; runs in a process of its own.
 
-The C library under PyDarshan trusts the log. What it does to this process with a damaged one ends with this
-process, which `reader_worker.py` bounds. Nothing of Odonata is imported here.
+The C library under PyDarshan trusts the log. Its crash on a damaged log ends only this process, which
+`reader_worker.py` bounds. This module imports nothing of Odonata.
 
-Standard output says what is read next, for whoever has to say where it crashed.
+Standard output names each step, so that a crash can be located.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ GENERIC = {
     "DFS": "struct darshan_dfs_file **",
     "DAOS": "struct darshan_daos_object **",
 }
-#: Longest text that is kept of what the library complains about.
+#: Longest text of a library message that is kept.
 LONGEST_TEXT = 2000
 
 
 class Reader:
-    """An open log, and what was wrong with it so far."""
+    """An open log, and its problems so far."""
 
     def __init__(self, path: str, out: Path) -> None:
         from darshan.backend import cffi_backend as backend
@@ -42,24 +42,24 @@ class Reader:
         self._said = os.lseek(2, 0, os.SEEK_CUR)
 
     def step(self, where: str) -> None:
-        """Says what is read next."""
+        """Prints the next step."""
         self.where = where
         print(where, flush=True)
 
     def complaint(self) -> str:
-        """What the library has written to standard error since it was asked last."""
+        """The library's new output on standard error."""
         end = os.lseek(2, 0, os.SEEK_END)
         text = os.pread(2, min(end - self._said, LONGEST_TEXT), self._said).decode(errors="replace")
         self._said = end
         return " ".join(text.split())
 
     def problem(self, text: str) -> None:
-        """Notes that the present step failed."""
+        """Notes that the current step failed."""
         said = self.complaint()
         self.problems.append({"where": self.where, "text": f"{text}: {said}" if said else text})
 
     def watch(self) -> None:
-        """Notes a failure that the library only writes about."""
+        """Notes a failure that the library only prints."""
         if said := self.complaint():
             self.problems.append({"where": self.where, "text": said})
 
@@ -69,7 +69,7 @@ class Reader:
         return found.decode(errors="replace")
 
     def read(self) -> dict[str, Any]:
-        """Everything; the tables are written, the rest is returned."""
+        """Reads everything; writes the tables, and returns the rest."""
         ffi, library = self.ffi, self.library
         self.step("header")
         if not self.open():
@@ -96,7 +96,7 @@ class Reader:
         )
         found: dict[str, Any] = {"job": {name: getattr(job[0], name) for name in names}}
         found["job"]["run_time"] = seconds[0]
-        # PyDarshan's own way: the version is the beginning of what the handle points to.
+        # As in PyDarshan: the version is the beginning of the structure behind the handle.
         found["job"]["log_ver"] = self.text(ffi.cast("char *", handle))
         lines = self.text(job[0].metadata).split("\n")[:-1]
         found["job_metadata"] = {
@@ -129,7 +129,7 @@ class Reader:
                 self.watch()
             except MemoryError:
                 raise
-            except Exception as error:  # whatever PyDarshan has to say is the reason that people are told
+            except Exception as error:  # the message of PyDarshan is the reported reason
                 said["error"] = f"{type(error).__name__}({error})"
                 self.complaint()
             if len(self.problems) > before:
@@ -140,7 +140,7 @@ class Reader:
         return found
 
     def attempt(self, part: Callable[[Any], Any], otherwise: Any) -> Any:
-        """What reading a part of the log gives, or `otherwise` and a problem."""
+        """The result of reading a part of the log, or `otherwise` and a problem."""
         try:
             found = part(self.log["handle"])
             self.watch()
@@ -153,7 +153,7 @@ class Reader:
             return otherwise
 
     def open(self) -> bool:
-        """Opens the log, anew after a failure: a handle that has seen one goes no further."""
+        """Opens the log, again after a failure: a failed handle cannot continue."""
         handle = self.library.darshan_log_open(os.fsencode(self.path))
         self.log = {"handle": handle, "modules": None, "name_records": None}
         return bool(handle != self.ffi.NULL)
@@ -167,7 +167,7 @@ class Reader:
         return [(self.text(mounts[0][i].mnt_path), self.text(mounts[0][i].mnt_type)) for i in range(count[0])]
 
     def names(self, handle: Any) -> int:
-        """Writes the table of names; their number."""
+        """Writes the table of names; returns their number."""
         records, count = self.ffi.new("struct darshan_name_record **"), self.ffi.new("int *")
         self.library.darshan_log_get_name_records(handle, records, count)
         ids = [records[0][i].id for i in range(count[0])]
@@ -189,7 +189,7 @@ class Reader:
         pq.write_table(pa.table(columns), self.out / f"{name}.parquet")
 
     def records(self, name: str, index: int, struct: str) -> Any:
-        """Records of a module one after the other, each until the next is asked for."""
+        """The records of a module, each valid until the next one."""
         where = self.ffi.new("void **")
         while True:
             where[0] = self.ffi.NULL
@@ -316,7 +316,7 @@ class Reader:
         }
 
     def heatmaps(self, index: int, said: dict[str, Any]) -> None:
-        """Bytes over time by rank: how many bins there are, and how wide they are."""
+        """Bytes over time by rank: number and width of the bins."""
         maps: dict[int, dict[str, Any]] = {}
         for record, _ in self.records("HEATMAP", index, "struct darshan_heatmap_record **"):
             found = maps.setdefault(record.base_rec.id, {"nbins": 0, "bin_width_s": 0.0})
@@ -332,7 +332,7 @@ def load() -> None:
 
 
 def read(path: str, folder: Path) -> dict[str, Any]:
-    """Reads the log at `path`; tables go to `folder`, what is not a table is returned."""
+    """Reads the log at `path`; writes tables to `folder`, and returns the rest."""
     import darshan
 
     return {**Reader(path, folder).read(), "pydarshan": darshan.__version__}

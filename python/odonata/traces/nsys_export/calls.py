@@ -1,8 +1,8 @@
-"""Calls of NCCL, from NVTX ranges, and the kernels that each group of them has launched.
+"""Calls of NCCL, from NVTX ranges, and the kernels that each group of calls has launched.
 
-A kernel has the number of the call of CUDA that launched it, which is in the midst of a range of NCCL of the
-same thread: of one call, or of the `ncclGroupEnd` that closes several. Sizes and peers are in the payload
-of the range, or in its text.
+A kernel has the number of the CUDA call that launched it. That call lies within a range of NCCL on the same
+thread: of one call, or of the `ncclGroupEnd` that closes several. Sizes and peers are in the payload of the
+range, or in its text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from odonata.traces.nsys_export.reader import Export
 
-#: Collectives and messages, by the name of the call, and the kinds of operations that they are.
+#: Operations of collectives and messages, by the name of the call.
 KINDS = {
     "ncclAllReduce": "allreduce",
     "ncclAllGather": "allgather",
@@ -27,7 +27,7 @@ KINDS = {
     "ncclSend": "send",
     "ncclRecv": "recv",
 }
-#: The same of kernels.
+#: Operations by the name of the kernel.
 OF_KERNEL = {
     "AllReduce": "allreduce",
     "AllGather": "allgather",
@@ -37,7 +37,7 @@ OF_KERNEL = {
 }
 _KERNEL = re.compile(r"nccl\w*?[Kk]ernel_?(AllReduce|AllGather|ReduceScatter|Broadcast|Reduce)(?![a-zA-Z])")
 _NAME = re.compile(r"nccl[A-Za-z]+")
-#: What ranges say as text, `key value` or `key: value`, and what it is here.
+#: Fields in the text of ranges, `key value` or `key: value`, and their names here.
 _TEXT = {
     "bytes": re.compile(r"\bdata_size:? (\d{1,18})\b"),
     "peer": re.compile(r"\b(?:receiver_rank|sender_rank|peer):? (\d{1,9})\b"),
@@ -50,12 +50,13 @@ _COMM = re.compile(r"\bcommHash:? (0x[0-9a-fA-F]{1,16})\b")
 
 @dataclass
 class Call:
-    """A call of NCCL that sends something."""
+    """A call of NCCL that transfers data."""
 
     kind: str
     #: Number of the communicator; empty if it is not recorded.
     comm: str
-    #: Bytes as NCCL counts them: what a member gives, of a reduce-scatter what it gets. None if not recorded.
+    #: Bytes as NCCL counts them: the contribution of a member; for a reduce-scatter, its result. None if not
+    #: recorded.
     bytes: int | None
     peer: int | None = None
     root: int | None = None
@@ -68,13 +69,13 @@ class Group:
     calls: list[Call]
     start: int
     end: int
-    #: Places of its kernels in the table of activities.
+    #: Positions of its kernels in the table of activities.
     kernels: list[int] = field(default_factory=list)
 
 
 @dataclass
 class Member:
-    """What a process said when it came into a communicator."""
+    """The data of a process when it joined a communicator."""
 
     thread: int
     rank: int
@@ -86,16 +87,16 @@ class Found:
     """Calls of an export."""
 
     groups: list[Group] = field(default_factory=list)
-    #: The group of each kernel of NCCL that has one, by its place in the table of activities.
+    #: The group of each kernel of NCCL that has one, by its position in the table of activities.
     of_kernel: dict[int, Group] = field(default_factory=dict)
-    #: Who came into each communicator.
+    #: Members of each communicator.
     members: dict[str, list[Member]] = field(default_factory=dict)
-    #: Ranges of NCCL that send nothing, by name, and groups that were not closed.
+    #: Ranges of NCCL without transfer, by name, and groups that were not closed.
     others: dict[str, int] = field(default_factory=dict)
 
 
 def kind_of_kernel(name: str) -> str | None:
-    """The collective that a kernel carries out, by its name; `None` of messages and of what is not said."""
+    """The collective of a kernel, by its name; `None` for messages and unknown names."""
     found = _KERNEL.match(name)
     return OF_KERNEL[found[1]] if found else None
 
@@ -123,7 +124,7 @@ def _order(row: dict[str, object]) -> tuple[int, int]:
 
 
 def _complete(row: dict[str, object]) -> None:
-    """Adds what only the text says."""
+    """Adds the fields that only the text has."""
     text = row["text"]
     assert isinstance(text, str)
     for name, pattern in _TEXT.items():
@@ -136,11 +137,11 @@ def _complete(row: dict[str, object]) -> None:
 
 
 def _groups(rows: list[dict[str, object]], found: Found) -> list[Group]:
-    """Groups of a thread, whose ranges are in the order of time, outer ones first."""
+    """Groups of a thread, whose ranges are in time order, outer ones first."""
     groups: list[Group] = []
     open_group: Group | None = None
     depth = 0
-    #: The call that others are in, and its end: a call may be a range in a range, and have groups in it.
+    #: The enclosing call, and its end: calls may be nested ranges, and contain groups.
     outer, outer_end = None, -1
     for row in rows:
         name = _name(row)
@@ -191,7 +192,7 @@ def _name(row: dict[str, object]) -> str:
 
 
 def _merge(call: Call, row: dict[str, object]) -> None:
-    """Adds what a range says of a call to what is known of it."""
+    """Adds the fields of a range to a call."""
     call.comm = call.comm or str(row["comm"] or "")
     for name in ("bytes", "peer", "root"):
         value = row[name]
@@ -200,7 +201,7 @@ def _merge(call: Call, row: dict[str, object]) -> None:
 
 
 def _launched(export: Export, by_thread: dict[int, list[Group]], found: Found) -> None:
-    """Gives each kernel of NCCL to the group in whose range it was launched."""
+    """Assigns each kernel of NCCL to the group in whose range it was launched."""
     begins = {thread: [group.start for group in groups] for thread, groups in by_thread.items()}
     launches: dict[tuple[int, int], tuple[int, int]] = {}
     table = export.launches

@@ -1,6 +1,6 @@
-"""Which files an export of Nsight Systems has: `NAME.sqlite`, one or several of a job.
+"""The files of an export of Nsight Systems: one or several `NAME.sqlite` of a job.
 
-A path is one of them, or a folder with those of one job: of every process, of every host, or of all.
+A path is one of them, or a folder with those of one job: one per process, one per host, or one for all.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from pathlib import Path
 from odonata.base import foreign
 from odonata.errors import InputError, is_mistake
 
-#: What a path of the format is, for people.
+#: Description of a path of this format.
 FILES = "an export of Nsight Systems (NAME.sqlite of nsys export -t sqlite, or the folder of them)"
-#: How every SQLite database begins.
+#: First bytes of every SQLite database.
 MAGIC = b"SQLite format 3\0"
-#: Files of a job.
+#: Most files of a job.
 MOST_FILES = 1 << 16
 
 
 def is_at(path: Path) -> bool:
-    """Whether what is at `path` is meant to be such an export: by its ending, or a folder that has some."""
+    """Whether `path` is such an export: by its ending, or a folder with such files."""
     try:
         return bool(_in(path)) if path.is_dir() else _is_named(path)
     except OSError:
@@ -36,13 +36,13 @@ def _in(folder: Path) -> list[Path]:
 
 
 def _by_numbers(path: Path) -> list[tuple[int, int, str]]:
-    """By name, numbers in it by their size."""
+    """Sort key: numbers in names count by value."""
     parts = re.findall(r"\d+|\D+", path.name)
     return [(0, int(part), "") if part.isdecimal() and len(part) < 18 else (1, 0, part) for part in parts]
 
 
 def find(path: Path) -> list[Path]:
-    """The files at `path`, each of which begins as a database; `InputError` else."""
+    """The files at `path`; raises `InputError` for a file that is no database."""
     try:
         files = _in(path) if path.is_dir() else [path]
         if len(files) > MOST_FILES:

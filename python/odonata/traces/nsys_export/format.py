@@ -1,4 +1,4 @@
-"""Exports of Nsight Systems as a trace format: what the commands for traces do with them."""
+"""Exports of Nsight Systems as a trace format, for the commands for traces."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from odonata.traces.nsys_export import files, program
 from odonata.traces.nsys_export import job as jobs
 from odonata.traces.nsys_export.job import Job, Rank
 
-#: Kernels that are listed by name for people, and in `info`.
+#: Most kernels listed by name for people, and in `info`.
 MOST_NAMES, ALL_NAMES = 10, 1000
 
 
 class NsysExport:
-    """The format; SQLite is read by a process of its own."""
+    """The format; a separate process reads SQLite."""
 
     name = "Nsight Systems export"
     files = files.FILES
 
     def detect(self, path: Path) -> bool:
-        """By the ending of its files."""
+        """Detects the format by the ending of its files."""
         return files.is_at(path)
 
     def info(self, path: Path, *, incomplete: bool) -> dict[str, Any]:
-        """Kernels, copies, calls of NCCL, bytes and times, in all and of each rank."""
+        """Kernels, copies, calls of NCCL, bytes and times, in total and per rank."""
         found = jobs.read(path)
         ranks = [_numbers(rank) for rank in found.ranks]
         calls: Counter[str] = Counter()
@@ -99,7 +99,7 @@ class NsysExport:
                 say(out, "")
 
     def lint(self, path: Path) -> list[dict[str, str]]:
-        """What is left out or without a size; then what does not fit as a program."""
+        """Omissions and missing sizes; then errors of the converted program."""
         findings = [{"severity": "note", "check": "replay", "text": text} for text in notes(jobs.read(path))]
         return findings + lint_as_program(self, path)
 
@@ -138,7 +138,7 @@ class NsysExport:
 
 
 def notes(job: Job) -> list[str]:
-    """What is not understood, not recorded or left out, counted."""
+    """Unknown, unrecorded or omitted parts, with counts."""
     found = []
     if not job.numbered and len(job.ranks) > 1:
         found.append(
@@ -171,7 +171,7 @@ def notes(job: Job) -> list[str]:
 
 
 def _share(time_ns: int, whole_ns: int) -> str:
-    """A time on GPUs and its share of all of it."""
+    """A time on GPUs and its share of the total."""
     return f"{duration(time_ns / 1e9)}, {100 * time_ns / max(1, whole_ns):.1f}%"
 
 

@@ -1,8 +1,7 @@
 """The ranks of a job, from the exports of all its files, and their communicators.
 
-A rank is a GPU of a process that has kernels or CUDA graphs. Its number is that of NCCL where the ranges of
-the largest communicator say it for all of them; else ranks are in the order of files, processes and
-devices.
+A rank is a GPU of a process that has kernels or CUDA graphs. Its number is that of NCCL if the ranges of the
+largest communicator give it for all ranks. Otherwise ranks are in the order of files, processes and devices.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from odonata.traces.nsys_export import calls, files, reader
 from odonata.traces.nsys_export.calls import Call, Found
 from odonata.traces.nsys_export.reader import Export
 
-#: Ranks of a program.
+#: Most ranks of a program.
 MOST_RANKS = 1 << 24
 
 
 @dataclass(slots=True)
 class Activity:
-    """What runs on a stream: a kernel, a CUDA graph, a copy, or calls of NCCL that a kernel carries out."""
+    """An activity on a stream: a kernel, a CUDA graph, a copy, or calls of NCCL that a kernel executes."""
 
     start: int
     end: int
@@ -30,11 +29,11 @@ class Activity:
     name: str
     is_kernel: bool
     is_graph: bool = False
-    #: Calls of NCCL; empty of what is computation.
+    #: Calls of NCCL; empty for computation.
     calls: list[Call] = field(default_factory=list)
-    #: Whether it is a kernel of NCCL of which no call is known, or not its size.
+    #: Whether it is a kernel of NCCL without a known call or size.
     unsized: bool = False
-    #: Number of the call that launched it; 0 if it is not recorded.
+    #: Number of the call that launched it; 0 if not recorded.
     launch: int = 0
 
 
@@ -47,29 +46,28 @@ class Rank:
     device: int
     #: In the order of their begin.
     activities: list[Activity] = field(default_factory=list)
-    #: Of each stream what it has waited for: the call that waits, the other stream, the call that
-    #: recorded the event.
+    #: Waits of each stream: the waiting call, the other stream, and the call that recorded the event.
     waits: dict[tuple[int, int], list[tuple[int, tuple[int, int], int]]] = field(default_factory=dict)
 
 
 @dataclass
 class Job:
-    """What is in all files."""
+    """The content of all files."""
 
     name: str
     files: list[Path]
     ranks: list[Rank]
-    #: Ranks of the job in each communicator, in the order of their numbers in it.
+    #: Ranks of the job in each communicator, in the order of its own numbers.
     members: dict[str, list[int]]
-    #: How many ranks a communicator has, if NCCL said so.
+    #: Number of ranks of a communicator, if NCCL recorded it.
     sizes: dict[str, int]
-    #: Whether the numbers of ranks are NCCL's.
+    #: Whether rank numbers are those of NCCL.
     numbered: bool
     counts: Counter[str] = field(default_factory=Counter)
     copied: Counter[str] = field(default_factory=Counter)
     #: Time on GPUs by kind.
     took_ns: Counter[str] = field(default_factory=Counter)
-    #: Rows of tables that are not used, their time on GPUs, and what else is left out, counted.
+    #: Rows of unused tables, their time on GPUs, and other omissions, with counts.
     not_used: Counter[str] = field(default_factory=Counter)
     not_used_ns: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -92,7 +90,7 @@ def read(path: Path) -> Job:
 
 
 class _Of(Rank):
-    """A rank with what its process said of itself."""
+    """A rank with the data of its process."""
 
     said: dict[str, tuple[int, int]]
 
@@ -148,7 +146,9 @@ def _of_file(job: Job, export: Export) -> list[_Of]:
 def _communication(
     job: Job, activity: Activity, place: int, found: Found, shared: dict[int, list[Call]]
 ) -> None:
-    """What a kernel of NCCL carries out: the first of a group all calls of its GPU, the others nothing."""
+    """The calls that a kernel of NCCL executes: the first kernel of a group all calls of its GPU, the others
+    none.
+    """
     if place not in found.of_kernel:
         activity.unsized = True
     elif place in shared:
@@ -157,7 +157,7 @@ def _communication(
         if activity.unsized:
             activity.calls = []
     else:
-        # Time of a group whose calls stand where its first kernel began.
+        # The time of such a group counts at its first kernel.
         activity.end = activity.start
         job.left_out["further kernels of groups of NCCL, which are one operation"] += 1
     if activity.unsized:
@@ -165,10 +165,10 @@ def _communication(
 
 
 def _share(job: Job, export: Export, found: Found) -> dict[int, list[Call]]:
-    """Calls of each group's kernels, by the place of the kernel that they stand at.
+    """Calls of each group's kernels, by the position of the first kernel.
 
-    A group of a process with several GPUs has the calls of all of them: they are told apart if each GPU has
-    the same.
+    A group of a process with several GPUs has the calls of all of them. They can be separated if each GPU has
+    the same calls.
     """
     devices = export.activities["device"].to_pylist()
     starts = export.activities["start"].to_pylist()
@@ -197,7 +197,7 @@ def _share(job: Job, export: Export, found: Found) -> dict[int, list[Call]]:
 
 
 def _wait(export: Export, ranks: list[_Of]) -> None:
-    """Gives each rank what its streams have waited for; those of a process are told apart by contexts."""
+    """Assigns to each rank the waits of its streams; contexts separate the ranks of a process."""
     own = {(rank.process, activity.stream): rank for rank in ranks for activity in rank.activities}
     for row in export.waits.to_pylist():
         stream, other = (row["context"], row["stream"]), (row["from_context"], row["from_stream"])
@@ -210,7 +210,9 @@ def _wait(export: Export, ranks: list[_Of]) -> None:
 
 
 def _join(ranks: list[_Of], comm: str, members: list[calls.Member]) -> None:
-    """Notes who of these ranks is who in a communicator: in a process with several GPUs, in their order."""
+    """Records the numbers of these ranks in a communicator: in a process with several GPUs, in their
+    order.
+    """
     by_process: dict[int, list[calls.Member]] = {}
     for member in members:
         by_process.setdefault(member.thread & ~0xFFFFFF, []).append(member)
@@ -222,7 +224,7 @@ def _join(ranks: list[_Of], comm: str, members: list[calls.Member]) -> None:
 
 
 def _number(job: Job, ranks: list[_Of]) -> None:
-    """Puts ranks into order, and fills in the communicators."""
+    """Sorts the ranks, and fills in the communicators."""
     numbers: list[int] = []
     for rank in ranks:
         whole = [number for number, size in rank.said.values() if size == len(ranks)]

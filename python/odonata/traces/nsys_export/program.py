@@ -1,11 +1,11 @@
-"""Exports of Nsight Systems as a program in files (docs/program-format.md): a stream for each of a GPU.
+"""Exports of Nsight Systems as a program in files (docs/program-format.md): a stream for each stream of a
+GPU.
 
-Kernels and copies are computation of their time, calls of NCCL are themselves: how long they took is not
-replayed, as that is what the simulation finds out. Where a stream has waited for events of others
-(`cudaStreamWaitEvent`) and that is recorded, its next operation comes after what these had been recorded
-behind. Else an operation in front of which its stream was idle comes after those of other streams that ended
-meanwhile. What is left of the idle time is computation. If communication takes as long as it
-did, everything begins when it did.
+Kernels and copies become computation of their duration. Calls of NCCL become operations: the simulation
+determines their duration. If a stream has waited for events of others (`cudaStreamWaitEvent`) and the wait is
+recorded, its next operation comes after the operations before those events. Otherwise, an operation after
+idle time comes after the operations of other streams that ended meanwhile. The remaining idle time becomes
+computation. If communication takes as long as recorded, all operations begin at their recorded times.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from odonata.traces.nsys_export.files import wrong
 from odonata.traces.nsys_export.job import Activity, Job, Rank
 
 PS_PER_NS = 1000
-#: Streams that a rank can have.
+#: Most streams of a rank.
 MOST_STREAMS = 256
-#: Bytes of an element, of which a vector to be reduced has: those of a float.
+#: Bytes of an element of a reduced vector: those of a float.
 ELEMENT = 4
-#: What the bus bandwidth of nccl-tests counts of the bytes of a collective on n ranks, of all-gather and
-#: reduce-scatter those of all blocks (nccl-tests, PERFORMANCE.md).
+#: Factor of nccl-tests' bus bandwidth for a collective on n ranks; for all-gather and reduce-scatter relative
+#: to all blocks (nccl-tests, PERFORMANCE.md).
 _BUS: dict[str, Callable[[int], float]] = {
     "allreduce": lambda n: 2 * (n - 1) / n,
     "allgather": lambda n: (n - 1) / n,
@@ -47,15 +47,15 @@ def write(
     incomplete: bool = False,
     bus_bandwidth: float | None = None,
 ) -> tuple[int, int, list[str]]:
-    """Writes the program to the empty `folder`; ranks, operations, and what was left out or assumed.
+    """Writes the program to the empty `folder`; returns ranks, operations, omissions and assumptions.
 
     Args:
-        job: What is in the files.
-        folder: Where to.
-        progress: Told ranks that are complete, ranks, operations.
-        copies: How many ranks do what the only one does.
-        incomplete: Whether communicators of which ranks are missing have those that are there.
-        bus_bandwidth: In B/s; the sizes of collectives that are not recorded follow from it.
+        job: The content of the files.
+        folder: The folder to write.
+        progress: Called with complete ranks, all ranks, and operations.
+        copies: Number of ranks that repeat the only one.
+        incomplete: Restrict communicators with missing ranks to the existing ones.
+        bus_bandwidth: In B/s; unrecorded sizes of collectives follow from it.
 
     Raises:
         InputError: Ranks of a communicator are missing, or call other collectives.
@@ -106,7 +106,7 @@ def _check_members(job: Job, copies: int | None, *, incomplete: bool) -> None:
 
 
 def _communicators(job: Job, copies: int | None) -> tuple[dict[str, int], dict[str, list[int]]]:
-    """Numbers and members of communicators; the first that has all ranks in order is the world, 0."""
+    """Numbers and members of communicators; the first one with all ranks in order is the world, 0."""
     if copies is not None:
         return dict.fromkeys(job.members, 0), {comm: list(range(copies)) for comm in job.members}
     everybody = list(range(len(job.ranks)))
@@ -123,7 +123,7 @@ def _compare(
     called: list[tuple[str, int]],
     file: Path,
 ) -> None:
-    """Holds a rank's collectives against those of the first member of the communicator."""
+    """Compares a rank's collectives with those of the first member of the communicator."""
     first, others = seen.setdefault(comm, (file, called))
     if others == called:
         return
@@ -146,9 +146,9 @@ def _compare(
 def _guess(
     job: Job, ranks: int, bus_bandwidth: float | None, notes: Counter[str]
 ) -> list[tuple[str, str, int]]:
-    """Kinds, no communicator and bytes of the collectives without a size, one after the other.
+    """Kinds, no communicator and bytes of the collectives without a size, in order.
 
-    They follow from the shortest time of each: who comes last waits least.
+    They follow from the shortest time of each: the last rank to arrive waits least.
     """
     if bus_bandwidth is None:
         return []
@@ -199,17 +199,17 @@ class _Maker:
         self.has_guesses = bool(guessed)
         #: Collectives by communicator: kind and bytes.
         self.called: dict[str, list[tuple[str, int]]] = {}
-        #: Requests of a stream, which are those of its largest group.
+        #: Requests of a stream: those of its largest group.
         self.most_messages = max(len(activity.calls) for activity in rank.activities)
-        #: Of each stream: ends in ns, in their order, and numbers of operations.
+        #: For each stream: ends in ns, in order, and numbers of operations.
         self.ended: dict[int, tuple[list[int], list[int]]] = {}
-        #: Of each stream: numbers of launches, in their order, with the end and the number of the operation.
+        #: For each stream: numbers of launches, in order, with end and number of the operation.
         self.launched: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
-        #: How many of the waits of each stream are behind it.
+        #: Number of processed waits of each stream.
         self.waited: Counter[tuple[int, int]] = Counter()
 
     def run(self) -> None:
-        """Writes them all."""
+        """Writes all operations."""
         streams: dict[tuple[int, int], int] = {}
         begin = self.rank.activities[0].start
         for activity in self.rank.activities:
@@ -234,7 +234,7 @@ class _Maker:
                     self.launched.setdefault(activity.stream, []).append(launch)
 
     def _recorded(self, activity: Activity, idle_since: int) -> tuple[list[int], int]:
-        """Operations that the stream has waited for by events since the one before, and when they ended."""
+        """Operations that the stream has waited for by events since the previous one, and their end."""
         waits = self.rank.waits.get(activity.stream, [])
         last: dict[tuple[int, int], tuple[int, int]] = {}
         while activity.launch and self.waited[activity.stream] < len(waits):
@@ -254,7 +254,7 @@ class _Maker:
         return [operation for operation, _ in last.values()], since
 
     def _waited(self, stream: int, start: int, idle_since: int) -> tuple[list[int], int]:
-        """Operations of other streams that ended while this one was idle, and when the last of them did."""
+        """Operations of other streams that ended while this one was idle, and the end of the last one."""
         after: list[int] = []
         since = min(start, idle_since)
         if start <= idle_since and self.ended[stream][0]:
@@ -269,7 +269,7 @@ class _Maker:
         return after, since
 
     def _write(self, stream: int, activity: Activity, after: list[int], idle: int) -> int | None:
-        """The operations of an activity; the number of the last one."""
+        """Writes the operations of an activity; returns the number of the last one."""
         calls = activity.calls
         if activity.unsized:
             kind = kind_of_kernel(activity.name)
@@ -312,7 +312,7 @@ class _Maker:
         return self.tables.add(self.number, call.kind, values, stream=stream, after=after)
 
     def _messages(self, stream: int, calls: list[Call], after: list[int]) -> int | None:
-        """Messages of a group, all at once: receives, sends, then all are waited for."""
+        """Messages of a group, all at once: receives, sends, then a wait for all."""
         last = None
         base = stream * self.most_messages
         requests = 0

@@ -1,4 +1,4 @@
-"""Reads an export of Nsight Systems by a process of its own, with bounds on time and memory."""
+"""Reads an export of Nsight Systems in a process of its own, with bounds on time and memory."""
 
 from __future__ import annotations
 
@@ -17,52 +17,51 @@ from odonata.traces.nsys_export import files
 from odonata.traces.nsys_export.files import wrong
 
 _WORKER = Path(__file__).with_name("worker.py")
-#: Address space of the process that reads, in bytes, and its time in seconds.
+#: Address space of the reading process in bytes, and its CPU time in seconds.
 MEMORY = 8 << 30
 CPU_S = 600
 
 
 @dataclass
 class Export:
-    """What is in a file."""
+    """The content of a file."""
 
     path: Path
-    #: Kernels, graphs, copies and settings of memory, with process, device, context, stream, begin and end
-    #: in ns.
+    #: Kernels, graphs, copies and memsets, with process, device, context, stream, begin and end in ns.
     activities: pa.Table
-    #: Begins of the calls that have launched kernels of NCCL, by thread and number.
+    #: Begins of the calls that launched kernels of NCCL, by thread and number.
     launches: pa.Table
-    #: Ranges of NCCL, with what their payloads say.
+    #: Ranges of NCCL, with their payloads.
     calls: pa.Table
-    #: Waits of streams for events of others: the streams, and the numbers of the calls that wait and
-    #: have recorded.
+    #: Waits of streams for events of others: the streams, and the numbers of the waiting and the recording
+    #: calls.
     waits: pa.Table
-    #: Rows by kind, bytes of copies and settings by name, and time by kind.
+    #: Rows by kind, bytes of copies and memsets by name, and time by kind.
     counts: dict[str, int]
     copied: dict[str, int]
     took_ns: dict[str, int]
-    #: Ranges of NVTX that are not NCCL's, and those that have no end.
+    #: Ranges of NVTX outside NCCL, and those without an end.
     other_ranges: int
     unfinished: int
-    #: Waits of streams for events that are not recorded.
+    #: Waits of streams for unrecorded events.
     unknown_waits: int
-    #: Rows of tables that are not used, and their time on GPUs where they have some.
+    #: Rows of unused tables, and their time on GPUs.
     not_used: dict[str, int]
     not_used_ns: dict[str, int]
-    #: What the export says of itself.
+    #: The metadata of the export.
     about: dict[str, str]
 
 
 def read(path: Path, *, memory: int = MEMORY, seconds: int = CPU_S) -> Export:
-    """Everything in the file at `path`.
+    """Reads the file at `path`.
 
     Args:
-        path: The database; `files.find` has looked at it.
-        memory: Address space that the reading process may take, in bytes.
-        seconds: CPU time that it may take.
+        path: The database, checked by `files.find`.
+        memory: Address space of the reading process, in bytes.
+        seconds: CPU time of the reading process.
 
     Raises:
-        InputError: It is damaged, or has no kernels: the text says where and why.
+        InputError: It is damaged, or has no kernels, with the place and the reason.
         OSError: The computer fails.
     """
     with tempfile.TemporaryDirectory(prefix="odonata-nsys-") as name:
@@ -101,7 +100,7 @@ def read(path: Path, *, memory: int = MEMORY, seconds: int = CPU_S) -> Export:
 
 
 def _work(path: Path, folder: Path, memory: int, seconds: int) -> None:
-    """Lets the worker fill `folder`; `InputError` if it does not come to its end."""
+    """Lets the worker fill `folder`; raises `InputError` if it fails."""
     try:
         failure = reader_process.run(
             _WORKER, path, folder, done="export.json", memory=memory, seconds=seconds

@@ -1,9 +1,9 @@
-"""Reads an export of Nsight Systems, in a process of its own which `reader_worker.py` bounds.
+"""Reads an export of Nsight Systems in a process of its own, which `reader_worker.py` bounds.
 
-A database comes from outside: SQLite runs what its schema says, and a damaged one may take any path in it.
-It is opened read-only, nothing but plain tables are read, and rows, lengths and types are bounded. It writes
-`activities.parquet`, `launches.parquet`, `calls.parquet` and `waits.parquet` to a folder, gives all else,
-and says on standard output what it is at. It imports nothing of odonata.
+A database comes from outside: SQLite executes its schema, and a damaged one may trigger any code path. It is
+opened read-only, only plain tables are read, and rows, lengths and types are bounded. The process writes
+`activities.parquet`, `launches.parquet`, `calls.parquet` and `waits.parquet` to a folder, returns the rest,
+and prints each step on standard output. It imports nothing of Odonata.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-#: Bounds: rows of a table that are used, tables, bytes of a value, characters of a name that are kept.
+#: Bounds: used rows of a table, tables, bytes of a value, kept characters of a name.
 MOST_ROWS = 1 << 22
 MOST_TABLES = 2000
 MOST_BYTES = 16 << 20
 LONGEST_NAME = 300
-#: Largest time in nanoseconds: what 63 bits hold, of times in picoseconds.
+#: Largest time in nanoseconds: picoseconds must fit into 63 bits.
 MOST_NS = ((1 << 63) - 1) // 1000
-#: Rows that are written at once.
+#: Rows written at once.
 ROWS = 1 << 16
 
 KERNELS, GRAPHS = "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
-#: Tables of what runs on streams, and what it is.
+#: Tables of activities on streams, and their kinds.
 ACTIVITIES = {
     KERNELS: "kernel",
     GRAPHS: "graph",
@@ -37,12 +37,12 @@ ACTIVITIES = {
 }
 RUNTIME, NVTX, STRINGS = "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS", "StringIds"
 SYNCHRONIZATIONS, EVENTS = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "CUPTI_ACTIVITY_KIND_CUDA_EVENT"
-#: A synchronisation by which a stream waits for an event (CUPTI, `CUpti_ActivitySynchronizationType`).
+#: A synchronization by which a stream waits for an event (CUPTI, `CUpti_ActivitySynchronizationType`).
 STREAM_WAIT_EVENT = 2
 SCHEMAS, ENTRIES = "NVTX_PAYLOAD_SCHEMAS", "NVTX_PAYLOAD_SCHEMA_ENTRIES"
 META = "META_DATA_EXPORT"
 USED = (*ACTIVITIES, RUNTIME, SYNCHRONIZATIONS, EVENTS, NVTX, STRINGS, SCHEMAS, ENTRIES, META)
-#: Columns of which a table has one whose rows took place on a GPU.
+#: A table about a GPU has one of these columns.
 ON_GPU = {"deviceId", "gpuId", "gpu", "streamId"}
 #: Tables that describe others, or the computer.
 ABOUT = ("ENUM_", "META_DATA", "TARGET_INFO", "EXPORT_META", "NVTX_PAYLOAD", "ANALYSIS_", "sqlite_")
@@ -51,8 +51,8 @@ ABOUT = ("ENUM_", "META_DATA", "TARGET_INFO", "EXPORT_META", "NVTX_PAYLOAD", "AN
 PROCESS = ~0xFFFFFF
 #: Ranges of NVTX, by push and pop, and by start and end.
 RANGES = (59, 60)
-#: Entries of NCCL's payloads, and what they are here; bytes and sign of types of entries that are read
-#: (NVTX, `nvToolsExtPayload.h`).
+#: Entries of NCCL's payloads and their names here; bytes and sign of the used entry types (NVTX,
+#: `nvToolsExtPayload.h`).
 FIELDS = {
     "NCCL communicator ID": "comm",
     "Message size [bytes]": "bytes",
@@ -62,26 +62,26 @@ FIELDS = {
     "Rank": "rank",
 }
 TYPES = {5: "<i", 6: "<I", 9: "<q", 10: "<Q", 15: "<i", 16: "<I", 17: "<q", 18: "<Q", 22: "<Q"}
-#: Bytes before a payload: domain, schema, bytes of the payload, place of it.
+#: Bytes before a payload: domain, schema, length of the payload, its position.
 HEADER = struct.Struct("<QQQQ")
 
 
 class Wrong(Exception):
-    """What is wrong with a database, in a sentence."""
+    """An error in a database, in a sentence."""
 
 
 def step(where: str) -> None:
-    """Says what is read next."""
+    """Prints the next step."""
     print(where, flush=True)
 
 
 def text_of(data: bytes) -> str:
-    """Text of a database, of whatever bytes."""
+    """Decodes text of a database, which may hold any bytes."""
     return data.decode("utf-8", errors="replace")
 
 
 class Database:
-    """An open export, of which tables are read row by row."""
+    """An open export, whose tables are read row by row."""
 
     def __init__(self, path: str) -> None:
         self.base = sqlite3.connect(f"file:{quote(path)}?mode=ro&immutable=1", uri=True)
@@ -101,7 +101,7 @@ class Database:
                 if name in USED:
                     raise Wrong(f"{name} is {'a virtual table' if kind == 'table' else f'a {kind}'}")
                 continue
-            # Columns that are reckoned are not read.
+            # Computed columns are not read.
             self.tables[name] = {
                 row[1] for row in self.base.execute(f'PRAGMA table_xinfo("{name}")') if row[6] == 0
             }
@@ -109,7 +109,7 @@ class Database:
     def rows(
         self, table: str, needed: tuple[str, ...], optional: tuple[str, ...] = ()
     ) -> Iterator[dict[str, Any]]:
-        """Rows with these columns; those that are not there are None."""
+        """Rows with these columns; missing optional ones are None."""
         there = self.tables[table]
         for name in needed:
             if name not in there:
@@ -123,7 +123,7 @@ class Database:
             yield {**empty, **dict(zip(names, row, strict=True))}
 
     def gpu_time(self, table: str) -> int:
-        """Nanoseconds that the rows of a table took on GPUs; 0 where they were on none."""
+        """Nanoseconds of a table's rows on GPUs; 0 for other tables."""
         if not {"start", "end"} <= self.tables[table] or not ON_GPU & self.tables[table]:
             return 0
         query = f'SELECT total("end" - "start") FROM "{table}" WHERE "end" > "start"'
@@ -138,7 +138,7 @@ class Database:
 
 
 def number(table: str, row: int, name: str, value: Any, most: int = (1 << 63) - 1) -> int:
-    """A whole number from 0 on; None is 0."""
+    """A nonnegative integer; None is 0."""
     if value is None:
         return 0
     if not isinstance(value, int) or not 0 <= value <= most:
@@ -175,7 +175,7 @@ class Rows:
             self.flush()
 
     def flush(self) -> None:
-        """Writes what there is."""
+        """Writes the buffered rows."""
         self.file.write_table(self.table.from_pylist(self.rows, schema=self.schema))
         self.rows.clear()
 
@@ -198,7 +198,7 @@ def strings(base: Database) -> dict[int, str]:
 def activities(
     base: Database, texts: dict[int, str], out: Path
 ) -> tuple[dict[str, Any], set[tuple[int, int]]]:
-    """Writes what runs on streams; what it is in all, and processes and numbers of NCCL's launches."""
+    """Writes the activities of streams; returns totals, and processes and numbers of NCCL's launches."""
     import pyarrow as pa
 
     whole = dict.fromkeys(("process", "device", "context", "stream", "start", "end", "launch"), pa.int64())
@@ -257,7 +257,7 @@ def activities(
 
 
 def launches(base: Database, wanted: set[tuple[int, int]], out: Path) -> None:
-    """Writes the calls that have launched kernels of NCCL: thread, number and begin."""
+    """Writes the calls that launched kernels of NCCL: thread, number and begin."""
     import pyarrow as pa
 
     rows = Rows(out / "launches.parquet", dict.fromkeys(("thread", "launch", "start"), pa.int64()))
@@ -273,10 +273,9 @@ def launches(base: Database, wanted: set[tuple[int, int]], out: Path) -> None:
 
 
 def waits(base: Database, out: Path) -> dict[str, int]:
-    """Writes which streams have waited for which events of others; how many of these are not recorded.
+    """Writes the waits of streams for events of others; returns the number of unrecorded events.
 
-    Calls of CUDA are numbered in their order in a process. A wait is for what its event had been recorded
-    behind last.
+    Calls of CUDA are numbered in order within a process. A wait refers to the last recording of its event.
     """
     import pyarrow as pa
 
@@ -284,7 +283,7 @@ def waits(base: Database, out: Path) -> dict[str, int]:
     rows = Rows(out / "waits.parquet", dict.fromkeys(names, pa.int64()))
     columns = ("contextId", "streamId", "eventId")
     optional = ("correlationId", "globalPid", "eventSyncId")
-    # By process, context and event: numbers of the calls that recorded it, and streams.
+    # By process, context and event: numbers of the recording calls, and streams.
     records: dict[tuple[int, int, int], list[tuple[int, int, int]]] = {}
 
     def of(table: str, row: int, values: dict[str, Any]) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
@@ -324,7 +323,7 @@ def waits(base: Database, out: Path) -> dict[str, int]:
 
 
 def payloads(base: Database) -> dict[tuple[int, int], list[tuple[str, int, struct.Struct]]]:
-    """Entries of payloads that are read, by domain and schema: what it is, place, type."""
+    """Used entries of payloads, by domain and schema: name, position, type."""
     found: dict[tuple[int, int], list[tuple[str, int, struct.Struct]]] = {}
     if ENTRIES not in base.tables:
         return found
@@ -340,12 +339,12 @@ def payloads(base: Database) -> dict[tuple[int, int], list[tuple[str, int, struc
 
 
 def decoded(data: Any, known: dict[tuple[int, int], list[tuple[str, int, struct.Struct]]]) -> dict[str, int]:
-    """What a payload says."""
+    """The values of a payload."""
     if not isinstance(data, bytes) or len(data) < HEADER.size:
         return {}
     domain, schema, length, _ = HEADER.unpack_from(data)
     body = data[HEADER.size : HEADER.size + length]
-    # Numbers of a schema that the program has chosen are as large as they like.
+    # A program may choose any number for a schema.
     signed = schema - (1 << 64) if schema >> 63 else schema
     entries = known.get((domain, signed)) or known.get((domain & 0xFFFFFFFF, schema & 0xFFFFFFFF), [])
     return {
@@ -356,7 +355,7 @@ def decoded(data: Any, known: dict[tuple[int, int], list[tuple[str, int, struct.
 
 
 def calls(base: Database, texts: dict[int, str], out: Path) -> dict[str, Any]:
-    """Writes the ranges of NCCL with what their payloads say; how many others there are."""
+    """Writes the ranges of NCCL with their payloads; returns the number of other ranges."""
     import pyarrow as pa
 
     whole = dict.fromkeys(("thread", "start", "end", "bytes", "peer", "root", "nranks", "rank"), pa.int64())
@@ -408,7 +407,7 @@ def load() -> None:
 
 
 def read(path: str, folder: Path) -> dict[str, Any]:
-    """Reads the export at `path`; its rows go to `folder`, all else is returned."""
+    """Reads the export at `path`; writes its rows to `folder`, and returns the rest."""
     found: dict[str, Any] = {"problem": ""}
     try:
         step("tables")
@@ -432,7 +431,7 @@ def read(path: str, folder: Path) -> dict[str, Any]:
     except Wrong as error:
         found["problem"] = str(error)
     except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
-        # What SQLite has to say of a damaged database is what people are told, unless that is no text.
+        # The message of SQLite about a damaged database is reported, unless the text is undecodable.
         found["problem"] = f"SQLite: {error}"[:500]
     step("end")
     return found

@@ -3,13 +3,13 @@
 ```
  NAME.otf2 ── reader ──> worker: a process of its own, the only one with the package otf2
               worker ──> tables ──> Archive
- Archive ─┬─ format ──> what `odonata trace info --json` prints
+ Archive ─┬─ format ──> the output of `odonata trace info --json`
           └─ calls ───> events of each rank ── program ──> operations, a program in files
 ```
 
-An archive is what the Open Trace Format 2 library writes (https://www.vi-hps.org/projects/score-p): an anchor
-file, definitions, and a file of events for each location. It is read by the package `otf2`, an extra of this
-one, which has that library in it.
+The Open Trace Format 2 library writes archives (https://www.vi-hps.org/projects/score-p): an anchor file,
+definitions, and a file of events for each location. The package `otf2`, an extra of this one, contains that
+library and reads them.
 """
 
 from __future__ import annotations

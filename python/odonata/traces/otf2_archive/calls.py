@@ -1,7 +1,7 @@
-"""Who the ranks of an OTF2 archive are, which communicators they have, and what becomes of requests.
+"""Ranks, communicators and requests of an OTF2 archive.
 
-Ranks are those of MPI; what threads of a rank call runs on streams of their own. Peers in events are ranks of
-their communicator, as in a program.
+Ranks are those of MPI; the threads of a rank become streams. Peers in events are ranks of their communicator,
+as in a program.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import pyarrow as pa
 from odonata.errors import InputError
 from odonata.traces.otf2_archive.reader import FILES, Archive
 
-#: Streams of a rank.
+#: Most streams of a rank.
 MOST_STREAMS = 256
-#: Collectives whose sizes by member are gathered from all of them.
+#: Collectives whose sizes by member are gathered from all members.
 LISTED = ("GATHERV", "SCATTERV", "ALLGATHERV")
 
 Event = dict[str, Any]
@@ -28,24 +28,24 @@ class Layout:
     """Ranks and communicators."""
 
     ranks: int
-    #: Rank and stream of each location that there are events of MPI of.
+    #: Rank and stream of each location with events of MPI.
     places: dict[int, tuple[int, int]]
-    #: Numbers of communicators of a program, by those of the archive; 0 is the world.
+    #: Numbers of communicators of the program, by those of the archive; 0 is the world.
     numbers: dict[int, int]
     #: Ranks of the job in each communicator, by its number in the archive.
     groups: dict[int, list[int]]
-    #: Communicators of one rank each, of all ranks that have them.
+    #: Communicators of a single rank, merged over all ranks.
     own: set[int] = field(default_factory=set)
-    #: What is not converted as it was, counted.
+    #: Parts with a changed or missing conversion, with counts.
     notes: Counter[str] = field(default_factory=Counter)
 
     def members(self, comm: int, rank: int) -> list[int] | None:
-        """Who is in a communicator of this rank; `None` if it is between groups, or not defined."""
+        """Members of a communicator of this rank; `None` if it connects two groups, or is undefined."""
         return [rank] if comm in self.own else self.groups.get(comm)
 
 
 def layout(archive: Archive) -> Layout:
-    """Ranks, streams and communicators; `InputError` if locations contradict each other."""
+    """Ranks, streams and communicators; raises `InputError` if locations contradict each other."""
     processes: dict[int, int] = {}
     found = Layout(0, {}, {}, {})
     location_of = {location["ref"]: location for location in archive.locations}
@@ -94,7 +94,7 @@ def layout(archive: Archive) -> Layout:
             )
         found.groups[comm["ref"]] = members
         found.numbers[comm["ref"]] = 0 if members == everybody else 1
-    # Numbers as small as can be: those of the archive may be any.
+    # The smallest possible numbers: those of the archive are arbitrary.
     others = sorted(ref for ref, number in found.numbers.items() if number)
     found.numbers |= {ref: number for number, ref in enumerate(others, start=1)}
     return found
@@ -105,7 +105,7 @@ def _wrong(archive: Archive, problem: str) -> InputError:
 
 
 def by_rank(archive: Archive, where: Layout) -> list[list[Event]]:
-    """Events of each rank in the order of time, with the stream of each."""
+    """Events of each rank in time order, with the stream of each."""
     found: list[list[Event]] = [[] for _ in range(where.ranks)]
     for batch in archive.events.to_batches():
         for event in pa.Table.from_batches([batch]).to_pylist():
@@ -120,11 +120,11 @@ def by_rank(archive: Archive, where: Layout) -> list[list[Event]]:
 
 @dataclass
 class Requests:
-    """What becomes of the requests of a rank, by the places of the events that make them."""
+    """The completions of a rank's requests, by the positions of the events that make them."""
 
-    #: The completing event of requests that complete.
+    #: The event that completes each request.
     completed: dict[int, Event] = field(default_factory=dict)
-    #: Places of events whose requests were cancelled.
+    #: Positions of events whose requests were canceled.
     cancelled: set[int] = field(default_factory=set)
 
 
@@ -133,7 +133,7 @@ _COMPLETES = ("MpiIsendComplete", "MpiIrecv", "NonBlockingCollectiveComplete")
 
 
 def requests(events: list[Event]) -> Requests:
-    """The fates of all requests; a number may be used again when it is complete."""
+    """Matches requests with their completions; a completed number may be reused."""
     found = Requests()
     open_at: dict[int, int] = {}
     for place, event in enumerate(events):
@@ -148,7 +148,7 @@ def requests(events: list[Event]) -> Requests:
 
 
 def listed(archive: Archive, where: Layout, ranks: list[list[Event]]) -> dict[int, list[dict[int, Event]]]:
-    """Calls of collectives with a size for each member: by communicator, one after the other, by rank."""
+    """Calls of collectives with a size for each member: by communicator, in order, by rank."""
     found: dict[int, list[dict[int, Event]]] = {}
     for rank, events in enumerate(ranks):
         number: Counter[int] = Counter()

@@ -1,4 +1,4 @@
-"""OTF2 archives as a trace format: what the commands for traces do with them."""
+"""OTF2 archives as a trace format, for the commands for traces."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from odonata.traces.converted import (
 from odonata.traces.otf2_archive import program, reader
 
 _SENDS = ("MpiSend", "MpiIsend")
-#: Kinds of events that a conversion uses, as they are printed; the others are counted and named.
+#: Kinds of events that a conversion uses, as printed; others are counted and named.
 _USED = (
     "ENTER",
     "LEAVE",
@@ -44,17 +44,17 @@ _USED = (
 
 
 class Otf2Archive:
-    """The format; the package otf2 is loaded by a process of its own when it is used."""
+    """The format; a separate process loads the package otf2 on first use."""
 
     name = "OTF2 archive"
     files = reader.FILES
 
     def detect(self, path: Path) -> bool:
-        """By the ending of its anchor file."""
+        """Detects an archive by the ending of its anchor file."""
         return reader.is_at(path)
 
     def info(self, path: Path, *, incomplete: bool) -> dict[str, Any]:
-        """Events by kind, in all and of each location, messages, bytes and collectives."""
+        """Events by kind, in total and per location, messages, bytes and collectives."""
         archive = reader.read(path, incomplete=incomplete)
         totals: Counter[str] = Counter()
         for counts in archive.counts.values():
@@ -126,7 +126,7 @@ class Otf2Archive:
                 say(out, "")
 
     def lint(self, path: Path) -> list[dict[str, str]]:
-        """Missing events, calls that do not nest; then what does not fit as a program."""
+        """Missing events and calls that do not nest; then errors of the converted program."""
         archive = reader.read(path, incomplete=True)
         findings = [
             {
@@ -156,7 +156,7 @@ class Otf2Archive:
     def convert(
         self, path: Path, folder: Path, options: ConvertOptions, progress: Callable[[int, int, int], None]
     ) -> Converted:
-        """Messages, collectives and the computation between them, of each rank."""
+        """Converts messages, collectives and the computation between them, for each rank."""
         for key, given in (
             (option("interface"), options.interface),
             (option("without"), options.without),
@@ -172,7 +172,7 @@ class Otf2Archive:
 
 
 def _left_out(archive: reader.Archive) -> list[str]:
-    """Events that are not understood, counted and named."""
+    """Ignored events, with counts and names."""
     totals: Counter[str] = Counter()
     for counts in archive.counts.values():
         totals += Counter(counts)

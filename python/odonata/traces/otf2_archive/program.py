@@ -1,7 +1,7 @@
 """An OTF2 archive as a program in files (docs/program-format.md): calls of MPI, and computation between them.
 
-How long calls took is not replayed, as that is what the simulation finds out. Sizes of collectives are read
-as Score-P writes them (SCOREP_Mpi_Coll.c): what a member of N gives counts N times where all get it.
+The simulation determines the duration of calls. Sizes of collectives follow Score-P (SCOREP_Mpi_Coll.c): the
+contribution of one of N members counts N times if all members receive it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from odonata.traces.otf2_archive.calls import Event, Layout
 from odonata.traces.otf2_archive.reader import Archive
 
 PS = 10**12
-#: Bytes of an element, of which a vector to be reduced has.
+#: Bytes of an element of a reduced vector.
 ELEMENT = 4
-#: Collectives without lists, and the kinds of operations that they are.
+#: Collectives without lists, and their operations.
 KINDS = {
     "BARRIER": "barrier",
     "BCAST": "broadcast",
@@ -50,14 +50,14 @@ KINDS = {
         "barrier",
     ),
 }
-#: Calls that look whether something is there.
+#: Calls that test for a completion or message.
 _TESTS = ("MPI_Test", "MPI_Iprobe", "MPI_Improbe", "MPI_Request_get_status")
 
 
 def write(
     archive: Archive, folder: Path, progress: Callable[[int, int, int], None], *, call_time: bool = False
 ) -> tuple[int, int, list[str]]:
-    """Writes the program to the empty `folder`; ranks, operations, and what is left out or assumed.
+    """Writes the program to the empty `folder`; returns ranks, operations, omissions and assumptions.
 
     With `call_time`, time in calls counts as computation too.
     """
@@ -84,16 +84,16 @@ def write(
 
 
 class _Thread:
-    """Where a thread of a rank is."""
+    """The state of a rank's thread."""
 
     def __init__(self, begin: int) -> None:
-        #: When its last call ended, in ticks.
+        #: End of its last call, in ticks.
         self.end = begin
-        #: Calls of MPI that it is in, and the outermost one.
+        #: Depth of nested MPI calls, and the outermost one.
         self.depth = 0
         self.region = ""
         self.records: list[tuple[int, Event]] = []
-        #: Whether its last call looked for something that was not there.
+        #: Whether its last call was an unsuccessful test.
         self.polling = False
 
 
@@ -117,14 +117,14 @@ class _Maker:
         self.fates = calls.requests(events)
         self.notes: Counter[str] = Counter()
         self.threads: dict[int, _Thread] = {}
-        #: Requests under way: number in the program by that in the archive; numbers that are free again.
+        #: Requests in flight: number in the program by that in the archive; and free numbers.
         self.open: dict[int, int] = {}
         self.free: list[int] = []
         self.used = 0
         self.calls: Counter[int] = Counter()
 
     def run(self) -> None:
-        """Writes them all."""
+        """Writes all operations."""
         for place, event in enumerate(self.events):
             self._event(place, event)
         for stream, thread in sorted(self.threads.items()):
@@ -166,7 +166,7 @@ class _Maker:
             self._call(stream, thread)
 
     def _compute(self, stream: int, thread: _Thread, until: int) -> None:
-        """Computation from the end of the last call on."""
+        """Adds computation from the end of the last call on."""
         if until > thread.end:
             picoseconds = (until - thread.end) * PS // self.archive.resolution
             if picoseconds:
@@ -174,7 +174,7 @@ class _Maker:
             thread.end = until
 
     def _call(self, stream: int, thread: _Thread) -> None:
-        """The operations of a call, from the records in it."""
+        """The operations of a call, from its records."""
         records = thread.records
         thread.records = []
         kinds = [event["kind"] for _, event in records]
@@ -191,7 +191,7 @@ class _Maker:
             self._record(stream, thread.region, place, event)
 
     def _known(self, event: Event, what: str) -> bool:
-        """Whether the communicator of an event is one of a program, and the peer in it."""
+        """Whether the program has the communicator of an event, and the peer in it."""
         members = self.where.members(event["comm"], self.rank)
         if members is None:
             self.notes[f"{what} on communicators between groups, left out"] += 1
@@ -236,7 +236,7 @@ class _Maker:
         elif kind in ("MpiIsendComplete", "MpiIrecv", "NonBlockingCollectiveComplete"):
             number = self.open.pop(event["request"], None)
             if number is None:
-                # That of a request which was left out, or from before the beginning of the trace.
+                # The completion of an omitted request, or of one from before the trace.
                 return
             self.tables.add(self.rank, "wait", {"request": number}, stream=stream)
             heapq.heappush(self.free, number)
@@ -244,7 +244,7 @@ class _Maker:
             self._collective(stream, event, None)
 
     def _begin(self, stream: int, region: str, place: int, event: Event) -> None:
-        """A request: a receive and a collective are known by the event that completes them."""
+        """Starts a request; the completing event identifies a receive or a collective."""
         kind = event["kind"]
         if place in self.fates.cancelled:
             self.notes["requests that were cancelled, left out"] += 1
@@ -299,7 +299,7 @@ class _Maker:
     def _sizes(
         self, op: str, kind: str, event: Event, members: int, request: int | None
     ) -> dict[str, int | None]:
-        """Sizes of a collective as a program has them, from those that Score-P adds up."""
+        """Sizes of a collective for the program, from the sums of Score-P."""
         sent, received = event["bytes"], event["received"]
         if kind == "barrier":
             return {}
@@ -324,7 +324,7 @@ class _Maker:
         return {"bytes": bytes}
 
     def _list(self, op: str, event: Event, members: int, request: int | None) -> dict[str, int | None]:
-        """The sizes of all members, as each has recorded its own."""
+        """The sizes of all members, from each member's record."""
 
         def own(call: Event) -> int:
             size: int = call["received"] if op == "SCATTERV" else call["bytes"]
@@ -333,7 +333,7 @@ class _Maker:
         if event["comm"] in self.where.own:
             sizes = [own(event)]
         elif request is not None:
-            # Calls of other members are not known by their number: all as this one.
+            # Calls of other members cannot be matched by their number: all use this one's size.
             self.notes[f"non-blocking collectives {op}: all members as the rank itself"] += 1
             sizes = [own(event)]
         else:

@@ -1,4 +1,4 @@
-"""Reads an OTF2 archive, by the package otf2 in a process of its own with bounds on time and memory."""
+"""Reads an OTF2 archive with the package otf2 in a process of its own, with bounds on time and memory."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from odonata.base import foreign, optional_packages
 from odonata.errors import InputError, given, is_mistake
 from odonata.traces import reader_process
 
-#: What a path of the format is, for people.
+#: Description of a path of this format.
 FILES = "an OTF2 archive (its anchor file, .otf2, or the folder of it)"
 _WORKER = Path(__file__).with_name("worker.py")
-#: Address space of the process that reads, in bytes, and its time in seconds.
+#: Address space of the reading process in bytes, and its CPU time in seconds.
 MEMORY = 8 << 30
 CPU_S = 300
 
 
 @dataclass
 class Archive:
-    """What is in an archive."""
+    """The content of an archive."""
 
     #: The anchor file.
     path: Path
     #: Ticks of the clock in a second.
     resolution: int
     locations: list[dict[str, Any]]
-    #: Locations by rank of MPI; empty if the archive does not say.
+    #: Locations by rank of MPI; empty if the archive lacks them.
     mpi_locations: list[int]
     comms: list[dict[str, Any]]
     #: Events of each location by kind, and times of the first and the last, in ticks.
@@ -43,16 +43,16 @@ class Archive:
     ops: dict[int, str]
     collectives: dict[str, int]
     regions: dict[int, str]
-    #: Events of MPI in the order of time; columns as the worker writes them.
+    #: Events of MPI in time order; the worker defines the columns.
     events: pa.Table
-    #: Locations whose events are not all there: number, events that there are, events that it says.
+    #: Locations with missing events: number, present events, expected events.
     short: list[tuple[int, int, int]]
-    #: Why the package went no further; empty if it came to the end.
+    #: The reason why the package stopped early; empty if it reached the end.
     problem: str
 
 
 def is_at(path: Path) -> bool:
-    """Whether what is at `path` is meant to be an archive: an anchor file, or a folder with one."""
+    """Whether `path` is an archive: an anchor file, or a folder with one."""
     try:
         return bool(_anchors(path)) if path.is_dir() else path.suffix == ".otf2"
     except OSError:
@@ -64,7 +64,7 @@ def _anchors(folder: Path) -> list[Path]:
 
 
 def anchor_of(path: Path) -> Path:
-    """The anchor file of the archive at `path`, whose definitions are beside it; `InputError` else."""
+    """The anchor file of the archive at `path`, with definitions beside it; otherwise raises `InputError`."""
     try:
         if path.is_dir():
             found = _anchors(path)
@@ -87,17 +87,17 @@ def anchor_of(path: Path) -> Path:
 
 
 def read(path: Path, *, incomplete: bool = False, memory: int = MEMORY, seconds: int = CPU_S) -> Archive:
-    """Everything in the archive at `path`.
+    """Reads the archive at `path`.
 
     Args:
         path: The anchor file, or its folder.
-        incomplete: Whether an archive of which events are missing is taken as far as it goes.
-        memory: Address space that the reading process may take, in bytes.
-        seconds: CPU time that it may take.
+        incomplete: Read an archive with missing events as far as possible.
+        memory: Address space of the reading process, in bytes.
+        seconds: CPU time of the reading process.
 
     Raises:
-        InputError: It is none, it is damaged, or the package otf2 refuses it: the text says where and why;
-            the package is not installed.
+        InputError: It is no archive, is damaged, or the package otf2 refuses it, with the place and the
+            reason; or the package is not installed.
         OSError: The computer fails.
     """
     anchor = anchor_of(path)
@@ -144,7 +144,7 @@ def read(path: Path, *, incomplete: bool = False, memory: int = MEMORY, seconds:
 
 
 def _work(path: Path, folder: Path, memory: int, seconds: int) -> None:
-    """Lets the worker fill `folder`; `InputError` if it does not come to its end."""
+    """Lets the worker fill `folder`; raises `InputError` if it fails."""
     try:
         failure = reader_process.run(
             _WORKER, path, folder, done="definitions.json", memory=memory, seconds=seconds

@@ -1,8 +1,8 @@
-"""Reads an OTF2 archive by the package otf2, in a process of its own.
+"""Reads an OTF2 archive with the package otf2, in a process of its own.
 
-The package and the C library under it trust an archive: what they do to a damaged one ends this process,
-which `reader_worker.py` bounds, and not the caller's. It writes `events.parquet` to a folder, gives the
-definitions, and says on standard output what it is at. It imports nothing of odonata.
+The package and its C library trust an archive. Their crash on a damaged one ends only this process, which
+`reader_worker.py` bounds. It writes `events.parquet` to a folder, returns the definitions, and prints each
+step on standard output. It imports nothing of Odonata.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-#: Rows that are written at once.
+#: Rows written at once.
 ROWS = 1 << 16
-#: Columns of an event that is kept; what does not apply is null.
+#: Columns of a kept event; absent values are null.
 NUMBERS = ("location", "time", "region", "peer", "comm", "tag", "bytes", "received", "request", "op")
-#: Events that are kept beside entering and leaving calls of MPI, and what of them.
+#: Kept events beside entering and leaving MPI calls, and their kept attributes.
 KEPT = {
     "MpiSend": ("receiver", "communicator", "msg_tag", "msg_length"),
     "MpiRecv": ("sender", "communicator", "msg_tag", "msg_length"),
@@ -52,12 +52,12 @@ _COLUMN = {
 
 
 def step(where: str) -> None:
-    """Says what is read next."""
+    """Prints the next step."""
     print(where, flush=True)
 
 
 def upper(name: str) -> str:
-    """MPI_ISEND_COMPLETE of MpiIsendComplete: names as the format's own tools print them."""
+    """MPI_ISEND_COMPLETE for MpiIsendComplete, as in the format's own tools."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper()
 
 
@@ -105,15 +105,17 @@ def definitions(trace: Any, paradigm: Any, kinds: Any) -> dict[str, Any]:
 
 
 def with_files(trace: Any, anchor: Path) -> list[Any] | None:
-    """Locations whose files of events are there, as one that is not would end all; `None` for all of them."""
+    """Locations with a file of events, as a missing file would end the whole reading; `None` for all of
+    them.
+    """
     locations = list(trace.definitions.locations)
     there = [location for location in locations if (anchor.with_suffix("") / f"{location._ref}.evt").exists()]
-    # Other ways of storing have other files.
+    # Other storage methods have other files.
     return there if 0 < len(there) < len(locations) else None
 
 
 def events(trace: Any, out: Path, paradigm: Any, locations: list[Any] | None) -> dict[str, Any]:
-    """Writes what is kept of the events; counts of all of them by location, and why they end early."""
+    """Writes the kept events; returns counts of all events by location, and the reason for an early end."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -140,7 +142,7 @@ def events(trace: Any, out: Path, paradigm: Any, locations: list[Any] | None) ->
                 break
             except MemoryError:
                 raise
-            except Exception as error:  # whatever the package has to say is what people are told
+            except Exception as error:  # the message of the package is reported
                 problem = f"{type(error).__name__}: {error}"
                 break
             kind, ref = type(event).__name__, location._ref
@@ -190,7 +192,7 @@ def load() -> None:
 
 
 def read(path: str, folder: Path) -> dict[str, Any]:
-    """Reads the archive at `path`; its events go to `folder`, its definitions are returned."""
+    """Reads the archive at `path`; writes its events to `folder`, and returns its definitions."""
     import otf2
     from otf2.enums import GroupType, Paradigm
 

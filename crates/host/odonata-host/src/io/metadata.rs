@@ -76,7 +76,7 @@ impl MetadataNodes {
         self.numbers[local as usize]
     }
 
-    /// What calls have waited for whom in the event that is handled.
+    /// Losses of calls, by culprit, in the current event.
     pub(crate) fn take_losses(&mut self) -> Vec<RequestLoss> {
         self.servers.take_losses()
     }
@@ -86,7 +86,7 @@ impl MetadataNodes {
         self.numbers.iter().copied().zip(self.servers.metrics())
     }
 
-    /// Who waited for whom at which server.
+    /// Waits at each server, by victim and culprit.
     pub(crate) fn blame(&self) -> impl Iterator<Item = ServerCharge> {
         self.servers.blame().map(|charge| ServerCharge {
             server: self.numbers[charge.server as usize],
@@ -114,7 +114,7 @@ impl MetadataNodes {
         })
     }
 
-    /// Ends the books of who waited for whom at `now`.
+    /// Closes the ledger of waits at `now`.
     pub(crate) fn close_books(&mut self, now: Time) {
         self.servers.close_books(now);
     }

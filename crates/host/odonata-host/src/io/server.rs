@@ -28,7 +28,7 @@ pub(crate) struct StorageServers {
     servers: Servers,
     /// The numbers of the part's servers on the machine.
     numbers: Arc<[u32]>,
-    /// Who may use which range of which object.
+    /// Locks on ranges of objects, by node.
     pub(crate) locks: ExtentLocks,
     /// Empty between events; kept for its memory.
     actions: Actions,
@@ -130,7 +130,7 @@ impl StorageServers {
         all.filter(|(_, _, metrics)| metrics.accesses > 0)
     }
 
-    /// Who waited for whom at which server.
+    /// Waits at each server, by victim and culprit.
     pub(crate) fn blame(&self) -> impl Iterator<Item = ServerCharge> {
         let locks = self.locks.blame().map(|charge| ServerCharge {
             server: charge.server,
@@ -181,7 +181,7 @@ impl StorageServers {
         writes.map(|write| (self.numbers[write.server as usize], write))
     }
 
-    /// Ends the books of who waited for whom at `now`.
+    /// Closes the ledger of waits at `now`.
     pub(crate) fn close_books(&mut self, now: Time) {
         self.servers.close_books(now);
         self.locks.close_books(now);
@@ -426,7 +426,7 @@ impl Hosts {
             }
             let servers = &self.io.servers;
             let at = |server| LostAt::server(servers.number(server));
-            // An access that ends lets others begin, who have waited for it.
+            // An access that ends lets waiting ones begin.
             for access in &ended {
                 self.ranks.lost.access_ends::<C>(now, access, at(access.server));
             }

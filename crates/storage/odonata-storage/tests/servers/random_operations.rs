@@ -125,7 +125,7 @@ fn every_request_is_answered_once_in_full_refused_or_named_as_blocked() {
         removed += rig.servers.removed().map(|(.., bytes)| bytes).sum::<u64>();
         assert!(rig.outstanding.values().all(|&n| n == 0));
         errors += rig.unwritten.len();
-        // Server 0 has no drain and may fill up; where there is a drain, nobody waits for ever.
+        // Server 0 has no drain and may fill up; where there is a drain, no request waits forever.
         assert!(blocked.iter().all(|s| s.server == 0), "seed {seed}");
         full += u32::from(!blocked.is_empty());
         assert_eq!(rig.servers.audit().is_ok(), blocked.is_empty(), "seed {seed}");

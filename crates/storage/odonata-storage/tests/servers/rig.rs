@@ -56,7 +56,7 @@ pub(crate) struct Rig {
     pub(crate) removals: Vec<(Time, u64)>,
     /// Tokens of requests that were refused.
     pub(crate) impossible: Vec<u64>,
-    /// Tokens of reads of what nobody has written.
+    /// Tokens of reads of unwritten bytes.
     pub(crate) unwritten: Vec<u64>,
     /// Tokens of requests whose device has failed.
     pub(crate) given_up: Vec<u64>,
@@ -64,7 +64,7 @@ pub(crate) struct Rig {
     pub(crate) lost: Vec<(u64, u64)>,
     /// Tokens of those whose readers were told.
     pub(crate) told: Vec<u64>,
-    /// Whether the lower tier has lost all that readers ask for who are told; else it has what its server had.
+    /// Whether the lower tier has lost the bytes of redirected reads; otherwise it has the bytes of its server.
     pub(crate) lost_in_lower_tier: bool,
     /// What was asked of the lower tier: (when, whether it writes, object, offset, bytes).
     pub(crate) lower_tier: Vec<(Time, bool, u64, u64, u64)>,
