@@ -69,7 +69,7 @@ def sweeps(part: str, arguments: argparse.Namespace) -> str:
             overrides={"run.threads": 1},
             processes=arguments.processes,
             reuse=arguments.reuse,
-            progress=command.show,
+            progress=command.line(),
         )
         for failure in found.failed:
             print(f"FAILED {failure}")

@@ -1,8 +1,11 @@
 """The study of IEEE TPDS 28(1): every claim is judged, and contrary data changes its verdict."""
 
+import argparse
 import dataclasses
+import importlib.util
 import math
 import sys
+from types import SimpleNamespace
 
 import pytest
 from conftest import ROOT
@@ -407,3 +410,21 @@ def test_figures_have_what_the_runs_have(tmp_path):
 def test_kept_rows_come_back_as_they_were(tmp_path):
     measures.write(tmp_path, "one", the_runs())
     assert measures.read(tmp_path, "one", Run) == the_runs()
+
+
+def test_a_sweep_says_how_far_it_is(monkeypatch, tmp_path, capsys):
+    # Several studies have a file of this name.
+    found = importlib.util.spec_from_file_location("tpds2016_command", STUDY / "study.py")
+    command = importlib.util.module_from_spec(found)
+    found.loader.exec_module(command)
+
+    def sweep(file, folder, *, progress, **others):
+        progress(SimpleNamespace(done=1, planned=15, runs=1, left_s=None))
+        return SimpleNamespace(failed=[f"{file.stem} of {folder.name}"], outcome="interrupted")
+
+    monkeypatch.setattr(odonata, "sweep", sweep)
+    arguments = argparse.Namespace(out=tmp_path, processes=1, reuse=[], store=False)
+    assert command.sweeps("larger", arguments) == "interrupted"
+    said = capsys.readouterr()
+    assert "1 of 15 points, 1 runs" in said.err
+    assert f"FAILED {page.SWEEPS['larger'][0]} of {page.SWEEPS['larger'][0]}" in said.out
