@@ -359,6 +359,7 @@ PRESETS = [
     "theta",
     "edison",
     "cori-like",
+    "cori-like-authors",
     "trinity",
     "bluegene-p",
     "bluegene-q",

@@ -5222,10 +5222,10 @@ class Scenario(ScenarioTable):
 
     preset: str | None = None
     """A set of keys to start from: "codes-compatible" (the MFNetSim case study as it was run) or "mfnetsim"
-    (as its paper describes it); a machine without jobs: "theta", "edison", "cori-like", "trinity" (Cray
-    XC), "bluegene-p", "bluegene-q", "frontier-like" (Slingshot), "dgx-h100-superpod-like" (GPUs with
-    rails); BookSim 2's router without a machine: "booksim". Keys of this file replace those of the preset
-    one by one. Default: none.
+    (as its paper describes it); a machine without jobs: "theta", "edison", "cori-like", "cori-like-
+    authors", "trinity" (Cray XC), "bluegene-p", "bluegene-q", "frontier-like" (Slingshot),
+    "dgx-h100-superpod-like" (GPUs with rails); BookSim 2's router without a machine: "booksim". Keys of
+    this file replace those of the preset one by one. Default: none.
     """
 
     seed: Annotated[int, Field(ge=0, le=9223372036854775807)] = 1

@@ -1,11 +1,15 @@
 //! The presets that come with Odonata.
 
-const PRESETS: [(&str, &str); 11] = [
+const PRESETS: [(&str, &str); 12] = [
     ("codes-compatible", include_str!("../../presets/codes-compatible.toml")),
     ("mfnetsim", include_str!("../../presets/mfnetsim.toml")),
     ("theta", include_str!("../../presets/theta.toml")),
     ("edison", include_str!("../../presets/edison.toml")),
     ("cori-like", include_str!("../../presets/cori-like.toml")),
+    (
+        "cori-like-authors",
+        include_str!("../../presets/cori-like-authors.toml"),
+    ),
     ("trinity", include_str!("../../presets/trinity.toml")),
     ("bluegene-p", include_str!("../../presets/bluegene-p.toml")),
     ("bluegene-q", include_str!("../../presets/bluegene-q.toml")),

@@ -25,7 +25,7 @@ fn cables(description: &Description) -> Vec<(&str, u64)> {
 
 #[test]
 fn every_preset_but_that_of_a_router_is_a_machine() {
-    assert_eq!(presets::names().count(), 11);
+    assert_eq!(presets::names().count(), 12);
     for preset in presets::names().filter(|&preset| preset != "booksim") {
         let found = machine(preset);
         assert!(found.nodes > 0 && found.diameter.nodes > 0, "{preset}");
@@ -39,6 +39,7 @@ fn cray_xc_groups_have_their_green_and_black_cables() {
         ("theta", 9, 12),
         ("edison", 15, 24),
         ("cori-like", 25, 12),
+        ("cori-like-authors", 25, 12),
         ("trinity", 57, 4),
     ] {
         let found = machine(preset);
