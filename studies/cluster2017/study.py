@@ -4,6 +4,9 @@
     study.py full       all 60 configurations of figures 5 to 8
     study.py scales     five of them with more and larger blocks
     study.py whole      one of them with the whole checkpoint of 1 TB
+    study.py authors, authors-quick, authors-scales
+                        with the settings of the authors' own simulator: the smallest and the largest
+                        job; a fifth of the machine; the same with a larger checkpoint
     study.py daly       a job that fails and restarts, at five intervals between checkpoints
     study.py page       renews README.md, APPENDIX.md and figures from the results of --store
 
@@ -21,9 +24,9 @@ from pathlib import Path
 from cluster2017_study import daly, figures, measures, page
 from study_tools import command, pages, verdicts
 
-SWEEPS = ("quick", "full", "scales", "whole", "daly")
+SWEEPS = ("quick", "full", "scales", "whole", "authors-quick", "authors", "authors-scales", "daly")
 #: Sweeps without claims, which are compared with each other.
-SCALES = ("scales", "whole")
+SCALES = ("scales", "whole", "authors-scales")
 
 
 def main() -> int:
@@ -56,8 +59,9 @@ def main() -> int:
 
 def write_page() -> None:
     """README.md, APPENDIX.md and figures."""
-    runs, completions = measures.read(page.DATA, "full")
-    figures.draw(page.FIGURES, runs, completions)
+    figures.draw(page.FIGURES, *measures.read(page.DATA, "full"))
+    _, theirs = measures.read(page.DATA, page.STORED["authors"][0])
+    figures.draw_completion(page.FIGURES / "cluster2017-authors-figure-9.svg", theirs)
     pages.write(page.texts())
 
 

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from study_tools.claims import Claim, Grade, Value, between, near, yes
 
 from cluster2017_study.claims import NOTICED, groups, pairs, sizes, where
-from cluster2017_study.measures import WHOLE, Run
+from cluster2017_study.measures import Run
 
 Runs = Sequence[Run]
 
 
 def whole_s(run: Run, seconds: float) -> float:
-    """A time scaled in proportion to the whole checkpoint of 1 TB."""
-    return seconds * WHOLE / run.checkpoint_bytes
+    """A time as it would be for the whole checkpoint, if it took as much longer as it is larger."""
+    return seconds * run.whole
 
 
 def ssd_no_bottleneck(runs: Runs) -> list[Value]:

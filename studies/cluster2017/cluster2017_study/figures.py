@@ -26,11 +26,20 @@ def draw(folder: Path, runs: Sequence[Run], completions: Sequence[Completion]) -
         "cluster2017-figure-8.svg": times(runs, "nearest"),
         "cluster2017-figure-9.svg": completion(completions),
     }
+    for name, figure in figures.items():
+        _write(folder / name, figure)
+    return list(figures)
+
+
+def draw_completion(file: Path, completions: Sequence[Completion]) -> None:
+    """Writes figure 9 alone."""
+    _write(file, completion(completions))
+
+
+def _write(file: Path, figure: Figure) -> None:
     # Equal drawings are equal files.
     with matplotlib.rc_context({"svg.hashsalt": "cluster2017"}):
-        for name, figure in figures.items():
-            figure.savefig(folder / name, metadata={"Date": None})
-    return list(figures)
+        figure.savefig(file, metadata={"Date": None})
 
 
 def latency(runs: Sequence[Run], buffers: str) -> Figure:

@@ -19,14 +19,18 @@ import pyarrow.parquet as pq
 import odonata
 
 PLACEMENTS = {"contiguous": "contiguous", "random-router": "random-router", "random": "random-node"}
+SETTINGS = {"cori-like": "text", "cori-like-authors": "authors"}
 ROUTINGS = {"minimal": "minimal", "progressive-adaptive": "adaptive"}
 
 #: Bytes of a message of the background traffic.
 PACKET = 1024
 
-#: Bytes of the checkpoint at scale 1, and of the paper's whole checkpoint.
-SCALE_ONE = 31.25e9
-WHOLE = 1e12
+#: Settings -> bytes of the whole checkpoint: 1 TB in the paper's text, 1 TiB in its authors' simulator.
+WHOLE = {"text": 1e12, "authors": 2.0**40}
+#: Buffers of the whole machine.
+BUFFERS = 300
+#: How many times smaller the checkpoint at scale 1 is.
+SCALE_ONE = 32
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,18 @@ class Run:
     packet_hops: int
     cpu_s: float
     peak_rss_bytes: int
+    #: "text" or "authors": whose settings.
+    settings: str = "text"
+
+    @property
+    def whole(self) -> float:
+        """Bytes of the whole checkpoint, or a smaller machine's share of them, over those of this one."""
+        return WHOLE[self.settings] * self.buffers_all / BUFFERS / self.checkpoint_bytes
+
+    @property
+    def scale(self) -> float:
+        """How many times smaller the checkpoint is than that of scale 1."""
+        return self.whole / SCALE_ONE
 
     @property
     def name(self) -> str:
@@ -156,6 +172,7 @@ def of_results(
         packet_hops=results.run["packet_hops"],
         cpu_s=results.run["cpu_s"],
         peak_rss_bytes=results.run["peak_rss_bytes"],
+        settings=SETTINGS[scenario["preset"]],
     )
     return run, ends
 

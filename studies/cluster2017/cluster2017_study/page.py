@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from study_tools import pages, verdicts
-from study_tools.claims import Claim, Verdict, number
+from study_tools.claims import Claim, Verdict, number, share
 from study_tools.table import Table
+from study_tools.verdicts import Judged
 
 from cluster2017_study import claims_background, claims_io, daly, measures
 from cluster2017_study.measures import Run
@@ -31,13 +32,17 @@ def notes() -> dict[str, str]:
 NUMBERS = frozenset({"nearest-minimal-worst", "random-adaptive-ms", "4700-times"})
 
 
+#: Whose settings -> the sweeps that the page is judged by.
+STORED = {"text": ("full", "scales", "whole"), "authors": ("authors", "authors-scales")}
+
+
 def at_full_scale(run: Run) -> bool:
     """Whether a run has as many bytes in flight as the paper's."""
     # Slightly below the requested bytes, by the remainder of the division by ranks.
-    return run.checkpoint_bytes > 0.99 * measures.SCALE_ONE
+    return run.scale < 1.01
 
 
-def judge(runs: Sequence[Run]) -> list[verdicts.Judged]:
+def judge(runs: Sequence[Run]) -> list[Judged]:
     """Judges all claims by these runs.
 
     `NUMBERS` are judged by the runs at the paper's scale alone; without such runs they are left out.
@@ -51,10 +56,16 @@ def judge(runs: Sequence[Run]) -> list[verdicts.Judged]:
     ]
 
 
-def stored() -> list[Run]:
-    """The runs for the page: the grid, and those at the paper's scale."""
-    grid, scales, whole = (measures.read(DATA, name)[0] for name in ("full", "scales", "whole"))
-    return [*grid, *filter(at_full_scale, [*scales, *whole])]
+def stored(settings: str = "text") -> list[Run]:
+    """The runs with these settings that the page is judged by: the grid, and those at the paper's scale."""
+    grid, *scales = (measures.read(DATA, name)[0] for name in STORED[settings])
+    return [*grid, *(run for runs in scales for run in runs if at_full_scale(run))]
+
+
+def alike(runs: Sequence[Run], others: Sequence[Run]) -> list[Run]:
+    """Those of `runs` whose jobs are as large as some of `others`."""
+    sizes = {run.nodes for run in others}
+    return [run for run in runs if run.nodes in sizes]
 
 
 def texts() -> dict[Path, str]:
@@ -63,6 +74,8 @@ def texts() -> dict[Path, str]:
     scales = [run for name in ("scales", "whole") for run in measures.read(DATA, name)[0]]
     quick, _ = measures.read(DATA, "quick")
     judged, small = judge(stored()), judge(quick)
+    theirs = stored("authors")
+    both = {"text": judged, "authors": judge(theirs)}
     computed = [
         (a.verdict, b.verdict) for a, b in zip(judged, small, strict=True) if b.verdict != Verdict.UNKNOWN
     ]
@@ -70,10 +83,13 @@ def texts() -> dict[Path, str]:
     return pages.made(
         STUDY,
         count=len(CLAIMS),
-        tally=verdicts.tally(judged).markdown().strip(),
-        verdicts=verdicts.short(judged).markdown().strip(),
+        tally=tally(both).markdown().strip(),
+        verdicts=side_by_side(both).markdown().strip(),
         table=verdicts.table(judged).markdown().strip(),
-        reasons=verdicts.reasons(judged, notes()).strip(),
+        authors=numbers(judge(alike(stored(), theirs)), both["authors"]).markdown().strip(),
+        authors_scales=scale_table([run for run in theirs if at_full_scale(run)]).markdown().strip(),
+        authors_cost=number(sum(run.cpu_s for run in theirs) / 60, "min"),
+        reasons=reasons(both, notes()).strip(),
         rules=verdicts.rules(judged).strip(),
         scales=scale_table(scales).markdown().strip(),
         daly=daly.table(daly.read(DATA / "daly.parquet")).markdown().strip(),
@@ -87,14 +103,67 @@ def texts() -> dict[Path, str]:
     )
 
 
-def scale(checkpoint_bytes: float) -> str:
-    """The reduction of a checkpoint relative to scale 1.
+def tally(both: Mapping[str, Sequence[Judged]]) -> Table:
+    """How many claims hold, by whose settings."""
+    rows = []
+    for settings, judged in both.items():
+        found = [one.verdict for one in judged]
+        rows.append([settings, *(str(found.count(verdict)) for verdict in Verdict)])
+    return Table("", ["settings", *(str(verdict) for verdict in Verdict)], rows)
 
-    >>> scale(measures.SCALE_ONE / 16), scale(measures.WHOLE)
+
+def side_by_side(both: Mapping[str, Sequence[Judged]]) -> Table:
+    """What each claim says, and its verdict by whose settings."""
+    rows = [
+        [
+            pair[0].claim.says,
+            pair[0].claim.source,
+            *(cell for one in pair for cell in (f"**{one.verdict}**", share(one.answer.values))),
+        ]
+        for pair in zip(*both.values(), strict=True)
+    ]
+    header = ["claim", "in", *(cell for settings in both for cell in (settings, "cases as claimed"))]
+    return Table("", header, rows, left=len(header))
+
+
+def numbers(text: Sequence[Judged], authors: Sequence[Judged]) -> Table:
+    """Verdicts with both settings on jobs of the same sizes, and the numbers with the authors'."""
+    rows = [
+        [
+            f"`{one.claim.key}`",
+            *(f"{judged.verdict} ({share(judged.answer.values)})" for judged in (one, other)),
+            other.answer.text(),
+        ]
+        for one, other in zip(text, authors, strict=True)
+    ]
+    header = ["claim", "text", "authors", "ours with the authors' settings"]
+    return Table("", header, rows, left=len(header))
+
+
+def wanting(both: Mapping[str, Sequence[Judged]]) -> dict[str, list[str]]:
+    """Claims that do not hold, or not everywhere, with some settings -> the verdict with each."""
+    return {
+        pair[0].claim.key: [f"{settings}: {one.verdict}" for settings, one in zip(both, pair, strict=True)]
+        for pair in zip(*both.values(), strict=True)
+        if any(one.verdict in (Verdict.PART, Verdict.NOT) for one in pair)
+    }
+
+
+def reasons(both: Mapping[str, Sequence[Judged]], notes: Mapping[str, str]) -> str:
+    """Of every claim that is wanting, why: a list in Markdown."""
+    return "".join(
+        f"- **`{key}`** ({'; '.join(verdicts)}). {notes.get(key, 'Not explained.')}\n"
+        for key, verdicts in wanting(both).items()
+    )
+
+
+def scale(times: float) -> str:
+    """How many times smaller than that of scale 1 a checkpoint is.
+
+    >>> scale(16.0), scale(1 / 32)
     ('16', '1/32')
     """
-    times = measures.SCALE_ONE / checkpoint_bytes
-    return f"{times:.0f}" if times >= 1 else f"1/{1 / times:.0f}"
+    return f"{times:.0f}" if times >= 0.9 else f"1/{1 / times:.0f}"
 
 
 def scale_table(runs: Sequence[Run]) -> Table:
@@ -102,9 +171,9 @@ def scale_table(runs: Sequence[Run]) -> Table:
     rows = [
         [
             run.name,
-            scale(run.checkpoint_bytes),
+            scale(run.scale),
             number(1e3 * run.checkpoint_s, "ms"),
-            number(measures.WHOLE / run.checkpoint_bytes * run.checkpoint_s, "s"),
+            number(run.whole * run.checkpoint_s, "s"),
             number(1e6 * run.latency_mean_s, "us"),
             number(1e6 * run.latency_max_s, "us"),
             number(run.slowest_packet, "x"),
@@ -116,7 +185,7 @@ def scale_table(runs: Sequence[Run]) -> Table:
         for run in sorted(runs, key=lambda run: (run.name, run.checkpoint_bytes))
     ]
     header = [
-        *("configuration", "scale", "checkpoint", "times 1 TB / size", "mean packet", "worst packet"),
+        *("configuration", "scale", "checkpoint", "times whole / size", "mean packet", "worst packet"),
         *("worst, with / without", "worst / mean without", "packet-hops", "CPU", "memory"),
     ]
     return Table("", header, rows)
