@@ -6,7 +6,7 @@ use crate::mpi::match_log::MatchRecord;
 use crate::params::JobProgram;
 use odonata_engine::Time;
 use odonata_network::Histogram;
-use odonata_storage::Servers;
+use odonata_storage::MeasuredServers;
 
 /// Properties of a job.
 #[derive(Clone, Copy, Debug)]
@@ -81,9 +81,9 @@ impl Hosts {
         self.records.message_latency()
     }
 
-    /// The storage servers.
-    pub fn servers(&self) -> &Servers {
-        self.io.servers.servers()
+    /// What the storage servers have and have measured.
+    pub fn servers(&self) -> MeasuredServers<'_> {
+        self.io.servers.servers().measured()
     }
 
     /// Number of reads and writes in progress from ranks of this part.

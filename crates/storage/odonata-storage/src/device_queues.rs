@@ -76,13 +76,20 @@ impl DeviceQueues {
         queue.last = owner;
     }
 
-    /// An access of `device` has ended. Returns since when the device was busy, if it is idle now.
-    pub(crate) fn ends<M: Mode>(&mut self, device: u32) -> Option<Time> {
+    /// An access of `device` has ended.
+    pub(crate) fn ends<M: Mode>(&mut self, device: u32) {
         let queue = self.queues.edit::<M>(device);
         debug_assert!(queue.serving > 0, "device {device} serves an access");
         queue.handed -= 1;
         queue.serving -= 1;
-        (queue.serving == 0).then_some(queue.busy_since)
+    }
+
+    /// Since when `device` is busy, if it has one access in service: it is idle after that one.
+    pub(crate) fn busy_since_if_last(&self, device: u32) -> Option<Time> {
+        let DeviceQueue {
+            serving, busy_since, ..
+        } = *self.queues.get(device);
+        (serving == 1).then_some(busy_since)
     }
 
     /// Forgets the pieces that wait for `device`.

@@ -49,10 +49,9 @@ impl MemoryPools {
         self.pools.get(server).taken < self.sizes[server as usize].blocks
     }
 
-    /// Takes a free block of `server`. Returns the bytes that are in use then.
-    pub(crate) fn take<M: Mode>(&mut self, server: u32) -> u64 {
+    /// Takes a free block of `server`.
+    pub(crate) fn take<M: Mode>(&mut self, server: u32) {
         self.pools.edit::<M>(server).taken += 1;
-        self.bytes_in_use(server)
     }
 
     /// A block of `server` is free; `waiting` are the pieces that still wait.

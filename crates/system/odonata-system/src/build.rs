@@ -16,7 +16,7 @@ use odonata_network::{
     Blueprint, LinkPeriod, NetworkParams, QueueRecording, RunParams, TrafficClasses, VirtualChannels,
 };
 use odonata_storage::settings::{DrainPolicy, Storage};
-use odonata_storage::{FileLayout, Metadata, ServerParams, Servers};
+use odonata_storage::{FileLayout, Metadata, ServerParams, ServersBuilder};
 use odonata_topology::{LinkClass, Topology};
 use odonata_units::{Bandwidth, Bytes, SplitMix64, Time};
 use odonata_workload::LogGops;
@@ -108,7 +108,7 @@ impl Plan {
         }
         let fabric = Blueprint::new(network, routing, vcs);
         let servers = servers(scenario, placement);
-        Servers::new(servers.clone()).map_err(|(server, error)| format!("server {server}: {error}"))?;
+        ServersBuilder::new(servers.clone()).map_err(|(server, error)| format!("server {server}: {error}"))?;
         let jobs = scenario
             .jobs
             .iter()
@@ -198,7 +198,7 @@ impl Plan {
                 .iter()
                 .map(|&server| self.servers[server as usize].clone())
                 .collect();
-            let servers = Servers::new(params).expect("the parameters were checked");
+            let servers = ServersBuilder::new(params).expect("the parameters were checked");
             let faults = |server: u32, device: u32| {
                 let storage = self.storage.as_ref();
                 storage.map_or(Vec::new(), |storage| {
@@ -206,12 +206,9 @@ impl Plan {
                 })
             };
             let slow = self.storage.as_ref().is_some_and(Storage::has_slow_devices);
-            let servers = (servers
-                .with_faults(faults)
-                .charging_faults(slow)
-                .shared_by(&self.weights))
-            .in_tiers(self.tiers, self.weights.len())
-            .staging_out(&self.stage_out);
+            let servers = (servers.with_faults(faults).shared_by(&self.weights))
+                .in_tiers(self.tiers, self.weights.len())
+                .staging_out(&self.stage_out);
             let servers = match self
                 .storage
                 .as_ref()
@@ -231,12 +228,12 @@ impl Plan {
                 None => servers,
             };
             let servers = match self.blame {
-                Some((jobs, interval)) => servers.with_blame(jobs, interval),
+                Some((jobs, interval)) => servers.with_blame(jobs, interval, slow),
                 None => servers,
             };
             match self.lost_time {
-                true => servers.with_losses(),
-                false => servers,
+                true => servers.with_losses().build(),
+                false => servers.build(),
             }
         };
         let hosts = self.hosts.parts(routers, servers);

@@ -16,7 +16,7 @@ use odonata_blame::lost::LostAt;
 use odonata_engine::{Mode, Time};
 use odonata_storage::{
     Action, Actions, BlockedWrite, ClientId, DeviceMetrics, ExtentLocks, FaultMetrics, LOCK, LockMetrics, Losses,
-    Metrics, Occupancy, RequestHeader, Requester, ServerCharge, ServerWaitSeries, Servers, StorageOperation,
+    Metrics, Occupancy, Origin, RequestHeader, Requester, ServerCharge, ServerWaitSeries, Servers, StorageOperation,
     StorageRequest, TierContents, TierMetrics,
 };
 use std::collections::BTreeMap;
@@ -67,24 +67,24 @@ impl StorageServers {
     /// What was measured at each server.
     pub(crate) fn metrics(&self) -> impl Iterator<Item = (u32, Metrics)> {
         let servers = (0..).zip(self.numbers.iter());
-        servers.map(|(local, &server)| (server, self.servers.metrics(local)))
+        servers.map(|(local, &server)| (server, self.servers.measured().metrics(local)))
     }
 
     /// What failures have cost: server, job.
     pub(crate) fn losses(&self) -> impl Iterator<Item = (u32, u16, Losses)> {
-        let losses = self.servers.losses();
+        let losses = self.servers.measured().losses();
         losses.map(|(local, job, losses)| (self.numbers[local as usize], job, losses))
     }
 
     /// Bytes of files that were removed: server, job.
     pub(crate) fn removed(&self) -> impl Iterator<Item = (u32, u16, u64)> {
-        let removed = self.servers.removed();
+        let removed = self.servers.measured().removed();
         removed.map(|(local, job, bytes)| (self.numbers[local as usize], job, bytes))
     }
 
     /// When devices fail: server, time.
     pub(crate) fn device_failures(&self) -> Vec<(u32, Time)> {
-        let times = self.servers.device_failure_times();
+        let times = self.servers.measured().device_failure_times();
         times.map(|(local, _, at)| (self.numbers[local as usize], at)).collect()
     }
 
@@ -103,7 +103,7 @@ impl StorageServers {
     pub(crate) fn devices(&self) -> impl Iterator<Item = (u32, u32, DeviceMetrics)> {
         let servers = (0..).zip(self.numbers.iter());
         servers.flat_map(|(local, &server)| {
-            let devices = (0..).zip(self.servers.device_metrics(local));
+            let devices = (0..).zip(self.servers.measured().device_metrics(local));
             devices.map(move |(device, (_, metrics))| (server, device, metrics))
         })
     }
@@ -111,10 +111,10 @@ impl StorageServers {
     /// What each tier did here for each job, and where its bytes are.
     pub(crate) fn tiers(&self) -> BTreeMap<(u8, u16), (TierMetrics, TierContents)> {
         let mut all: BTreeMap<_, (TierMetrics, TierContents)> = BTreeMap::new();
-        for (tier, job, metrics) in self.servers.tier_metrics() {
+        for (tier, job, metrics) in self.servers.measured().tier_metrics() {
             all.entry((tier, job)).or_default().0 = metrics;
         }
-        for (name, contents) in self.servers.tier_contents() {
+        for (name, contents) in self.servers.measured().tier_contents() {
             all.entry(name).or_default().1 = contents;
         }
         all
@@ -124,7 +124,7 @@ impl StorageServers {
     pub(crate) fn faults(&self) -> impl Iterator<Item = (u32, u32, FaultMetrics)> {
         let servers = (0..).zip(self.numbers.iter());
         let all = servers.flat_map(|(local, &server)| {
-            let devices = (0..).zip(self.servers.fault_metrics(local));
+            let devices = (0..).zip(self.servers.measured().fault_metrics(local));
             devices.map(move |(device, metrics)| (server, device, metrics))
         });
         all.filter(|(_, _, metrics)| metrics.accesses > 0)
@@ -139,7 +139,7 @@ impl StorageServers {
             culprit: charge.culprit,
             time: charge.time,
         });
-        self.servers.blame().chain(locks).map(|charge| ServerCharge {
+        self.servers.measured().blame().chain(locks).map(|charge| ServerCharge {
             server: self.numbers[charge.server as usize],
             ..charge
         })
@@ -156,34 +156,34 @@ impl StorageServers {
             culprit,
             time,
         });
-        self.servers.blame_series().chain(locks)
+        self.servers.measured().blame_series().chain(locks)
     }
 
     /// What was in use until `now`, by interval and server.
     pub(crate) fn occupancy(&self, now: Time) -> impl Iterator<Item = (u64, u32, Occupancy)> {
-        let sums = self.servers.occupancy(now).into_iter();
+        let sums = self.servers.measured().occupancy(now).into_iter();
         sums.map(|((bin, server), sum)| (bin, self.numbers[server as usize], sum))
     }
 
     /// Time in which devices served requests of `job`, in ps.
     pub(crate) fn device_time_ps(&self, job: u16) -> u128 {
-        self.servers.device_time_ps(job)
+        self.servers.measured().device_time_ps(job)
     }
 
     /// When the last byte of a write of `job` came to a device here.
     pub(crate) fn last_commit(&self, job: u16) -> Option<Time> {
-        self.servers.last_commit(job)
+        self.servers.measured().last_commit(job)
     }
 
     /// The writes that wait for space, with the numbers of their servers.
     pub(crate) fn blocked_writes(&self) -> impl Iterator<Item = (u32, BlockedWrite)> {
-        let writes = self.servers.blocked_writes();
+        let writes = self.servers.measured().blocked_writes();
         writes.map(|write| (self.numbers[write.server as usize], write))
     }
 
     /// Ends the books of who waited for whom at `now`.
     pub(crate) fn close_books(&mut self, now: Time) {
-        self.servers.close_books(now);
+        self.servers.charge_open_waits(now);
         self.locks.close_books(now);
     }
 
@@ -193,7 +193,7 @@ impl StorageServers {
     /// Says what is.
     pub(crate) fn audit(&self) -> Result<(), String> {
         self.locks.audit()?;
-        self.servers.audit()
+        self.servers.measured().audit()
     }
 }
 
@@ -465,7 +465,7 @@ impl Hosts {
         // Of what goes to a file system outside, the message has other bytes than the piece.
         let bytes = self.io.servers.servers.piece_bytes(piece);
         if self.ranks.lost.is_on() {
-            let request = self.io.servers.servers.request_of_piece(piece);
+            let request = self.io.servers.servers.request_of(Origin::Piece(piece));
             self.ranks.lost.piece_arrives::<C>(request);
         }
         self.serve(ctx, |servers, actions| {
@@ -489,7 +489,7 @@ impl Hosts {
     pub(crate) fn device_done<C: HostContext>(&mut self, ctx: &mut C, piece: u32) {
         let now = ctx.now();
         if self.records.timeline.is_on() {
-            let (server, access) = self.io.servers.servers.in_service(piece);
+            let (server, access) = self.io.servers.servers.measured().in_service(piece);
             let server = self.io.servers.numbers[server as usize];
             self.records.timeline.add_access::<C>(server, &access, now);
         }
@@ -501,7 +501,7 @@ impl Hosts {
         let (now, number) = (ctx.now(), server);
         let server = self.layout.server(server).local;
         if self.records.timeline.is_on()
-            && let Some(transfer) = self.io.servers.servers.in_transfer(server, now)
+            && let Some(transfer) = self.io.servers.servers.measured().in_transfer(server, now)
         {
             self.records.timeline.add_access::<C>(number, &transfer, now);
         }
