@@ -197,7 +197,7 @@ impl Setup {
             metadata: None,
             outages: Vec::new(),
             metadata_faults: Vec::new(),
-            books: None,
+            ledger: None,
             lost_time: false,
             lost_time_path: 0,
             lost_time_interval: None,

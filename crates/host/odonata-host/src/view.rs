@@ -97,10 +97,10 @@ impl Hosts {
         self.io.metadata.fail_until(now);
     }
 
-    /// Closes the ledgers of the servers at `now`, for a run that ends in the middle of requests.
-    pub fn close_books(&mut self, now: Time) {
-        self.io.servers.close_books(now);
-        self.io.metadata.close_books(now);
+    /// Charges the open waits at the servers at `now`, for a run that ends in the middle of requests.
+    pub fn charge_open_waits(&mut self, now: Time) {
+        self.io.servers.charge_open_waits(now);
+        self.io.metadata.charge_open_waits(now);
     }
 
     /// Bytes of memory held by the state of the hosts, excluding records and storage servers.

@@ -266,6 +266,10 @@ impl ContentIndex {
 
     /// A piece of a write is on its device.
     pub(crate) fn commit<M: Mode>(&mut self, piece: &Piece, space: &mut impl SpaceAccount) {
+        if piece.removed {
+            self.commit_removed::<M>(piece);
+            return;
+        }
         let to = Place::Device(self.own_number(piece));
         let moved = self.advance::<M>(piece, to, space);
         self.count_committed::<M>(piece, moved);
@@ -273,6 +277,10 @@ impl ContentIndex {
 
     /// A piece of a write is on its device and in the lower tier. Without `keeps`, its copy does not stay.
     pub(crate) fn commit_through<M: Mode>(&mut self, piece: &Piece, keeps: bool, space: &mut impl SpaceAccount) {
+        if piece.removed {
+            self.commit_removed::<M>(piece);
+            return;
+        }
         let own = self.own_number(piece);
         let moved = self.advance::<M>(piece, Place::Clean(own), space);
         self.count_committed::<M>(piece, moved);
@@ -284,6 +292,10 @@ impl ContentIndex {
 
     /// A piece of a write is in the lower tier alone.
     pub(crate) fn commit_below<M: Mode>(&mut self, piece: &Piece, space: &mut impl SpaceAccount) {
+        if piece.removed {
+            self.commit_removed::<M>(piece);
+            return;
+        }
         let content = (piece.range(), piece.owner, Place::LowerTier);
         self.put::<M>(piece.server, piece.object, content, space);
         self.count_committed::<M>(piece, piece.bytes);

@@ -45,7 +45,7 @@
 //! ```
 //! use odonata_engine::Plain;
 //! use odonata_device::{DeviceModel, Rate};
-//! use odonata_storage::{Action, Actions, ClientId, RequestHeader, Requester, ServerParams, Servers, StorageOperation, StorageRequest};
+//! use odonata_storage::{Action, Actions, ClientId, RequestHeader, Requester, ServerParams, ServersBuilder, StorageOperation, StorageRequest};
 //! use odonata_units::{Bandwidth, Bytes, Time};
 //!
 //! let device = Rate {
@@ -57,7 +57,7 @@
 //! };
 //! let mut params = ServerParams::new(DeviceModel::Rate(device), 10_000, 4_000);
 //! params.manager.block = Bytes(1_000);
-//! let mut servers = Servers::new(vec![params]).unwrap();
+//! let mut servers = ServersBuilder::new(vec![params]).unwrap().build();
 //!
 //! let mut now = Time::ZERO;
 //! let (mut todo, mut actions) = (Vec::new(), Actions::new());
@@ -121,15 +121,16 @@ pub use faults::failures::Losses;
 pub use faults::{Fault, FaultKind, FaultMetrics, FaultPeriod, Outage};
 pub use index::{Extent, Extents, Place};
 pub use layout::{FileLayout, FileName, Layout, Part, Parts, Start, StripeCount, Striped, Striping};
-pub use lock::{ExtentLocks, LockCharge, LockMetrics, Locks};
+pub use lock::{ExtentLocks, Locks};
 pub use measured::{BlockedWrite, MeasuredServers, TierContents};
 pub use metadata::{
-    Begun, CALLS as METADATA_CALLS, Distribution, Metadata, MetadataCall, MetadataCharge, MetadataMetrics,
-    MetadataName, MetadataParams, MetadataServers,
+    Begun, CALLS as METADATA_CALLS, Distribution, Metadata, MetadataCall, MetadataMetrics, MetadataName,
+    MetadataParams, MetadataServers,
 };
 pub use observe::{
-    DIRECTORY, DeviceAccess, DeviceMetrics, FAULT, LOCK, METADATA_FAULT, Metrics, Occupancy, RESERVED, RESOURCES,
-    RequestLoss, SERVER_RESOURCES, ServerCharge, ServerWaitSeries, StageMetrics, THREAD, TierMetrics,
+    DIRECTORY, DeviceAccess, DeviceMetrics, FAULT, LOCK, LockCharge, LockMetrics, METADATA_FAULT, MetadataCharge,
+    Metrics, Occupancy, RESERVED, RESOURCES, RequestLoss, RequestWaits, SERVER_RESOURCES, ServerCharge,
+    ServerWaitSeries, StageMetrics, THREAD, TierMetrics,
 };
 pub use params::{DeviceParams, ParamsError, ServerParams};
 pub use request::{ClientId, RequestHeader, Requester, StorageOperation, StorageRequest};

@@ -9,8 +9,8 @@ use odonata_units::Time;
 use crate::observe::Observers;
 use crate::servers::ServerParts;
 use crate::{
-    DeviceMetrics, DeviceParams, Extent, FaultMetrics, Losses, Metrics, Occupancy, Place, RequestHeader, ServerCharge,
-    ServerWaitSeries, StageMetrics, TierMetrics,
+    DeviceMetrics, DeviceParams, Extent, FaultMetrics, Losses, Metrics, Occupancy, Origin, Place, RequestHeader,
+    ServerCharge, ServerParams, ServerWaitSeries, StageMetrics, TierMetrics,
 };
 
 /// A write request that waits for space.
@@ -90,8 +90,38 @@ impl<'a> MeasuredServers<'a> {
         MeasuredServers { parts, observers }
     }
 
+    /// Number of servers.
+    pub fn len(self) -> u32 {
+        self.parts.len()
+    }
+
+    /// Whether there is no server.
+    pub fn is_empty(self) -> bool {
+        self.parts.len() == 0
+    }
+
+    /// The parameters of `server`.
+    pub fn params(self, server: u32) -> &'a ServerParams {
+        &self.parts.params[server as usize]
+    }
+
     fn servers(self) -> std::ops::Range<u32> {
-        0..self.parts.len()
+        0..self.len()
+    }
+
+    /// The request whose client waits for `origin`, if there is one.
+    pub fn request_of(self, origin: Origin) -> Option<RequestHeader> {
+        self.parts.request_of(origin)
+    }
+
+    /// Length of the piece in `slot`, in bytes.
+    pub fn piece_bytes(self, slot: u32) -> u64 {
+        self.parts.pieces.get(slot).bytes
+    }
+
+    /// Whether work is under way at `server`, so that the failure of a device there is an event.
+    pub fn is_busy(self, server: u32) -> bool {
+        self.parts.is_busy(server)
     }
 
     /// The metrics of `server` so far.

@@ -13,20 +13,27 @@
 //! and metadata servers are models of their own with an instrument each ([`lock_waits`], [`metadata_waits`]).
 
 mod accesses;
+mod charges;
 mod contention;
 mod counters;
 mod facts;
+mod lock_waits;
+mod metadata_waits;
 mod occupancy;
 
 pub use accesses::DeviceAccess;
-pub(crate) use contention::Contention;
-pub use contention::{
-    DIRECTORY, FAULT, LOCK, METADATA_FAULT, RESERVED, RESOURCES, RequestLoss, SERVER_RESOURCES, ServerCharge,
-    ServerWaitSeries, THREAD,
+pub use charges::{
+    DIRECTORY, FAULT, LOCK, METADATA_FAULT, RESERVED, RESOURCES, RequestLoss, RequestWaits, SERVER_RESOURCES,
+    ServerCharge, ServerWaitSeries, THREAD,
 };
+pub(crate) use contention::Contention;
 pub(crate) use counters::Counters;
 pub use counters::{DeviceMetrics, Metrics, StageMetrics, TierMetrics};
 pub(crate) use facts::{BlockStep, Observer, Staged};
+pub(crate) use lock_waits::LockWaits;
+pub use lock_waits::{LockCharge, LockMetrics};
+pub use metadata_waits::MetadataCharge;
+pub(crate) use metadata_waits::{MetadataWaits, ObservedCall};
 pub use occupancy::Occupancy;
 pub(crate) use occupancy::OccupancySeries;
 

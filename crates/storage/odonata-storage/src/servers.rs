@@ -20,10 +20,7 @@ use odonata_units::Time;
 use crate::measured::MeasuredServers;
 use crate::observe::{Observer, Observers, Staged};
 use crate::open_request::OpenRequest;
-use crate::{
-    Action, Actions, DeviceAccess, Origin, ParamsError, RequestHeader, RequestLoss, ServerParams, ServersBuilder,
-    StorageOperation, StorageRequest,
-};
+use crate::{Action, Actions, Origin, RequestWaits, StorageOperation, StorageRequest};
 pub(crate) use parts::ServerParts;
 
 /// A set of storage servers, numbered from 0.
@@ -38,62 +35,19 @@ pub struct Servers {
 journalled!(Servers { parts, observers });
 
 impl Servers {
-    /// One server per element of `params`, all empty and idle, with the defaults of [`ServersBuilder`].
-    ///
-    /// # Errors
-    /// The first server whose parameters [cannot work](ServerParams::check), and the reason.
-    pub fn new(params: Vec<ServerParams>) -> Result<Self, (u32, ParamsError)> {
-        Ok(ServersBuilder::new(params)?.build())
-    }
-
-    /// Number of servers.
-    pub fn len(&self) -> u32 {
-        self.parts.len()
-    }
-
-    /// Whether there is no server.
-    pub fn is_empty(&self) -> bool {
-        self.parts.params.is_empty()
-    }
-
-    /// The parameters of `server`.
-    pub fn params(&self, server: u32) -> &ServerParams {
-        &self.parts.params[server as usize]
-    }
-
     /// What the servers have and have measured.
     pub fn measured(&self) -> MeasuredServers<'_> {
         MeasuredServers::new(&self.parts, &self.observers)
     }
 
-    /// The waits of requests that the last input ended, if they are recorded.
-    pub fn take_losses(&mut self) -> Vec<RequestLoss> {
-        self.observers.contention.take_losses(&self.parts)
-    }
-
-    /// The accesses that the last input began and ended, if they are recorded.
-    pub fn take_accesses(&mut self) -> (Vec<DeviceAccess>, Vec<DeviceAccess>) {
-        self.observers.contention.take_accesses()
+    /// The waits and accesses of single requests that the last input began or ended, if they are recorded.
+    pub fn take_waits(&mut self) -> RequestWaits {
+        self.observers.contention.take_waits(&self.parts)
     }
 
     /// Charges the open waits at `now`, the end of the run; requests may still be open.
     pub fn charge_open_waits(&mut self, now: Time) {
         self.observers.contention.close(&self.parts, now);
-    }
-
-    /// The request whose client waits for `origin`, if there is one.
-    pub fn request_of(&self, origin: Origin) -> Option<RequestHeader> {
-        self.parts.request_of(origin)
-    }
-
-    /// Length of the piece in `slot`, in bytes.
-    pub fn piece_bytes(&self, slot: u32) -> u64 {
-        self.parts.pieces.get(slot).bytes
-    }
-
-    /// Whether work is under way at `server`, so that the failure of a device there is an event.
-    pub fn is_busy(&self, server: u32) -> bool {
-        self.parts.is_busy(server)
     }
 
     /// A request arrives at `server`, with the number of its lock if it has one. A server that is away ignores it.
@@ -195,18 +149,6 @@ impl Servers {
         self.observers.levels_change::<M>(&self.parts, now, server);
     }
 
-    /// A block of `server` has arrived in the lower tier: removals without blocks on their way ask again.
-    fn removals_go_on<M: Mode>(&mut self, server: u32, actions: &mut Actions) {
-        if !self.parts.removals.is_any_waiting() {
-            return;
-        }
-        for (slot, object) in self.parts.removals.waiting_at(server) {
-            if !self.parts.goes_down(server, object) {
-                self.parts.removals.ask_again::<M>(slot, actions);
-            }
-        }
-    }
-
     /// All of write `request`, which was acknowledged early, is on a device.
     fn committed_at_last<M: Mode>(&mut self, now: Time, request: u32, actions: &mut Actions) {
         let open = self.parts.syncs.commit::<M>(request, &mut self.parts.requests);
@@ -246,19 +188,6 @@ impl Servers {
         self.parts.syncs.drain::<M>(slot, end);
         self.observers.sync_drains::<M>(&self.parts, slot);
         self.feed_lower_tier::<M>(now, server, actions);
-    }
-
-    /// A block may have left `server`: advances the synchronizations that wait for it.
-    fn advance_syncs<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
-        if !self.parts.syncs.is_any_open(server) {
-            return;
-        }
-        let open: Vec<u32> = self.parts.syncs.open(server).collect();
-        for slot in open {
-            if self.parts.syncs.advance::<M>(slot, &self.parts.index) {
-                self.pass_sync_on::<M>(now, slot, actions);
-            }
-        }
     }
 
     /// No bytes of its object are here alone: passes synchronization `slot` to the lower tier, or ends it.

@@ -6,7 +6,7 @@ use crate::scenario::Scenario;
 use crate::scenario::resolved::{self, Resolved};
 use odonata_host::Interrupt;
 use odonata_host::{
-    BookParams, FileAccess, HostParams, HostPlan, Job, JobProgram, JobStatuses, Outside, RecordParams, ServerOutage,
+    FileAccess, HostParams, HostPlan, Job, JobProgram, JobStatuses, LedgerParams, Outside, RecordParams, ServerOutage,
     StageFile, StorageTier, TimelineParams, WaitingJob,
 };
 use odonata_machine::Machine;
@@ -456,7 +456,7 @@ fn host_params(scenario: &Resolved, placement: &Placement) -> HostParams {
         lost_time: scenario.run.lost_time,
         lost_time_path: scenario.run.lost_time_path,
         lost_time_interval: scenario.run.series_interval,
-        books: (*scenario.run.blame).then_some(BookParams {
+        ledger: (*scenario.run.blame).then_some(LedgerParams {
             jobs: scenario.jobs.len() as u16,
             interval: scenario.run.series_interval,
         }),

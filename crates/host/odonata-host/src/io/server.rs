@@ -7,17 +7,16 @@ use crate::Hosts;
 use crate::context::HostContext;
 use crate::diagnosis::outcome::Failure;
 use crate::event::HostEvent;
+use crate::io::facts::IoObserver;
 use crate::io::lower_tier::Outside;
-use crate::lost::Dependent;
-use crate::params::{BookParams, HostParams};
+use crate::params::{HostParams, LedgerParams};
 use crate::payload::Payload;
 use crate::send::{SendRequest, traffic_of};
-use odonata_blame::lost::LostAt;
-use odonata_engine::{Mode, Time};
+use odonata_engine::Time;
 use odonata_storage::{
     Action, Actions, BlockedWrite, ClientId, DeviceMetrics, ExtentLocks, FaultMetrics, LOCK, LockMetrics, Losses,
-    Metrics, Occupancy, Origin, RequestHeader, Requester, ServerCharge, ServerWaitSeries, Servers, StorageOperation,
-    StorageRequest, TierContents, TierMetrics,
+    Metrics, Occupancy, Origin, RequestHeader, RequestLoss, RequestWaits, Requester, ServerCharge, ServerWaitSeries,
+    Servers, StorageOperation, StorageRequest, TierContents, TierMetrics,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,13 +38,13 @@ impl StorageServers {
     /// `servers` with these numbers.
     pub(crate) fn new(servers: Servers, numbers: Arc<[u32]>, params: &HostParams) -> Self {
         let outages = |server: u32| params.outages_of(numbers[server as usize]);
-        let locks = ExtentLocks::new(servers.len(), params.locks).with_failures(outages);
+        let locks = ExtentLocks::new(servers.measured().len(), params.locks).with_failures(outages);
         StorageServers {
-            locks: match params.books {
-                Some(BookParams { jobs, interval }) if params.lost_time => {
+            locks: match params.ledger {
+                Some(LedgerParams { jobs, interval }) if params.lost_time => {
                     locks.with_blame(jobs, interval).with_losses()
                 }
-                Some(BookParams { jobs, interval }) => locks.with_blame(jobs, interval),
+                Some(LedgerParams { jobs, interval }) => locks.with_blame(jobs, interval),
                 None => locks,
             },
             servers,
@@ -57,6 +56,11 @@ impl StorageServers {
     /// The number on the machine of a server of the part.
     pub(crate) fn number(&self, local: u32) -> u32 {
         self.numbers[local as usize]
+    }
+
+    /// The waits and accesses of requests that the last input began or ended, at the devices and for locks.
+    pub(crate) fn take_waits(&mut self) -> (RequestWaits, Vec<RequestLoss>) {
+        (self.servers.take_waits(), self.locks.take_losses())
     }
 
     /// The servers, by the numbers of the part.
@@ -181,10 +185,10 @@ impl StorageServers {
         writes.map(|write| (self.numbers[write.server as usize], write))
     }
 
-    /// Ends the books of who waited for whom at `now`.
-    pub(crate) fn close_books(&mut self, now: Time) {
+    /// Charges the open waits at `now`, the end of the run.
+    pub(crate) fn charge_open_waits(&mut self, now: Time) {
         self.servers.charge_open_waits(now);
-        self.locks.close_books(now);
+        self.locks.charge_open_waits(now);
     }
 
     /// Checks that nothing is under way.
@@ -203,7 +207,7 @@ impl Hosts {
     pub(crate) fn serve<C: HostContext>(&mut self, ctx: &mut C, input: impl FnOnce(&mut Servers, &mut Actions)) {
         let mut actions = std::mem::take(&mut self.io.servers.actions);
         input(&mut self.io.servers.servers, &mut actions);
-        self.note_server_losses::<C>(ctx.now());
+        self.servers_have_worked::<C>(ctx.now());
         let mut ended = Vec::new();
         for action in actions.drain(..) {
             if let Action::Respond { lock, .. } | Action::GivenUp { lock, .. } = action {
@@ -221,7 +225,7 @@ impl Hosts {
     fn carry_out<C: HostContext>(&mut self, ctx: &mut C, action: Action) {
         let control = self.params.io_control_message.0;
         if let Some(request) = action.request() {
-            self.ranks.lost.works_for(request, ctx.now());
+            self.io_observer().server_acts(request, ctx.now());
         }
         let number = |local: u32| self.io.servers.numbers[local as usize];
         match action {
@@ -375,7 +379,7 @@ impl Hosts {
             self.metadata_call_arrived(ctx, server, header, (call, request.object));
             return;
         }
-        self.ranks.lost.asks::<C>(header);
+        self.io_observer().request_arrives::<C>(header);
         let (now, local) = (ctx.now(), self.layout.server(server).local);
         let accesses = matches!(
             request.operation,
@@ -401,7 +405,11 @@ impl Hosts {
 
     /// Whether something is under way at `server`.
     pub(crate) fn is_server_busy(&self, server: u32) -> bool {
-        self.io.servers.servers.is_busy(self.layout.server(server).local)
+        self.io
+            .servers
+            .servers
+            .measured()
+            .is_busy(self.layout.server(server).local)
     }
 
     /// A device of `server` fails.
@@ -410,39 +418,10 @@ impl Hosts {
         self.serve(ctx, |servers, actions| servers.device_fails::<C>(now, local, actions));
     }
 
-    /// Requests have waited at the servers: takes note of what they have lost by that.
-    #[inline]
-    pub(crate) fn note_server_losses<C: Mode>(&mut self, now: Time) {
-        if self.ranks.lost.is_on() {
-            let of_servers = [
-                self.io.servers.locks.take_losses(),
-                self.io.servers.servers.take_losses(),
-            ];
-            let of_metadata = self.io.metadata.take_losses();
-            let (begun, ended) = self.io.servers.servers.take_accesses();
-            let waits = of_servers.iter().chain([&of_metadata]);
-            if waits.into_iter().all(Vec::is_empty) && begun.is_empty() && ended.is_empty() {
-                return;
-            }
-            let servers = &self.io.servers;
-            let at = |server| LostAt::server(servers.number(server));
-            // An access that ends lets others begin, who have waited for it.
-            for access in &ended {
-                self.ranks.lost.access_ends::<C>(now, access, at(access.server));
-            }
-            let before = std::mem::take(&mut self.ranks.lost.current);
-            // A request asks for space once it has its lock.
-            for losses in of_servers {
-                self.ranks.lost.waited::<C>(now, Dependent::server, at, &losses);
-            }
-            let metadata = &self.io.metadata;
-            let at = |server| LostAt::metadata(metadata.number(server));
-            self.ranks.lost.waited::<C>(now, Dependent::metadata, at, &of_metadata);
-            self.ranks.lost.is_now(before);
-            for access in &begun {
-                self.ranks.lost.access_begins::<C>(now, access);
-            }
-        }
+    /// The piece that `origin` waits for has arrived.
+    pub(crate) fn state_piece_arrival<C: HostContext>(&mut self, origin: Origin) {
+        let servers = self.io.servers.servers.measured();
+        self.ranks.lost.piece_arrives::<C>(|| servers.request_of(origin));
     }
 
     /// Job `owner` has ended, as `server` hears now.
@@ -463,11 +442,8 @@ impl Hosts {
     pub(crate) fn write_data_arrived<C: HostContext>(&mut self, ctx: &mut C, piece: u32) {
         let now = ctx.now();
         // Of what goes to a file system outside, the message has other bytes than the piece.
-        let bytes = self.io.servers.servers.piece_bytes(piece);
-        if self.ranks.lost.is_on() {
-            let request = self.io.servers.servers.request_of(Origin::Piece(piece));
-            self.ranks.lost.piece_arrives::<C>(request);
-        }
+        let bytes = self.io.servers.servers.measured().piece_bytes(piece);
+        self.state_piece_arrival::<C>(Origin::Piece(piece));
         self.serve(ctx, |servers, actions| {
             servers.piece_arrived::<C>(now, piece, bytes, actions)
         });

@@ -22,7 +22,8 @@ use odonata_blame::{Cause, Histories, Ledger, Place};
 use odonata_device::Access;
 use odonata_engine::{GrowableStore, Mode, NIL, Plain, Store, Time};
 
-use super::accesses::{Accesses, DeviceAccess};
+use super::accesses::Accesses;
+use super::charges::{FAULT, RESERVED, RequestLoss, RequestWaits, ServerCharge, ServerWaitSeries};
 use super::facts::{BlockStep, Observer};
 use crate::RequestHeader;
 use crate::open_request::{OpenRequest, Piece};
@@ -44,37 +45,6 @@ const LOST: Cause = 4;
 
 /// Lines of a device: one for each of the resources above.
 const LINES: u32 = 4;
-
-/// Names of the resources of a storage manager, by number.
-pub const RESOURCES: [&str; 3] = ["space", "memory", "device"];
-
-/// A lock on a range of a file ([`ExtentLocks`](crate::ExtentLocks)).
-pub const LOCK: u8 = 3;
-/// A thread of a metadata server ([`MetadataServers`](crate::MetadataServers)).
-pub const THREAD: u8 = 4;
-/// A directory of a metadata server that another call changes.
-pub const DIRECTORY: u8 = 5;
-/// A storage server or its device that is away, stalled or slow; no job holds it.
-pub const FAULT: u8 = 6;
-
-/// The same of a metadata server.
-pub const METADATA_FAULT: u8 = 7;
-
-/// A block of the reserve for data that a server writes to the lower tier.
-pub const RESERVED: u8 = 8;
-
-/// Names of the resources of all kinds of servers, by number; the first are those of a storage manager.
-pub const SERVER_RESOURCES: [&str; 9] = [
-    "space",
-    "memory",
-    "device",
-    "lock",
-    "thread",
-    "directory",
-    "fault",
-    "fault",
-    "reserve",
-];
 
 /// The resource that a request as a whole waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -148,7 +118,7 @@ impl Waiter {
         let waits_for_device = line % LINES == u32::from(DEVICE);
         self.name.map(|header| RequestLoss {
             header,
-            // The device; `take_losses` replaces it by its server.
+            // The device; `take_waits` replaces it by its server.
             server: line / LINES,
             device: waits_for_device.then_some(line / LINES),
             culprit,
@@ -157,57 +127,6 @@ impl Waiter {
             until,
         })
     }
-}
-
-/// The time that requests of one job waited for another job at one server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct ServerCharge {
-    /// The server.
-    pub server: u32,
-    /// The resource: an index into [`SERVER_RESOURCES`].
-    pub resource: u8,
-    /// The job whose requests waited.
-    pub victim: u16,
-    /// The job that held the resource; `None` if the run ended before that was known, and for a fault.
-    pub culprit: Option<u16>,
-    /// The waiting time, summed over requests.
-    pub time: Time,
-}
-
-/// The same per interval of time, for all servers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ServerWaitSeries {
-    /// Start of the interval.
-    pub start: Time,
-    /// The tier of the servers; 0 of metadata servers.
-    pub tier: u8,
-    /// The resource: an index into [`SERVER_RESOURCES`].
-    pub resource: u8,
-    /// The job whose requests waited.
-    pub victim: u16,
-    /// The job that held the resource; 0 for a fault.
-    pub culprit: u16,
-    /// The waiting time, summed over requests.
-    pub time: Time,
-}
-
-/// A wait of one request for another job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RequestLoss {
-    /// The request.
-    pub header: RequestHeader,
-    /// The server.
-    pub server: u32,
-    /// The job that held the resource.
-    pub culprit: u16,
-    /// The resource: an index into [`SERVER_RESOURCES`].
-    pub resource: u8,
-    /// The device, if the resource is one.
-    pub device: Option<u32>,
-    /// Start of the wait.
-    pub from: Time,
-    /// End of the wait.
-    pub until: Time,
 }
 
 /// The instrument of a set of servers; empty if it is off.
@@ -311,18 +230,14 @@ impl Contention {
         &self.ledger
     }
 
-    /// The waits of requests that the last input ended, if they are recorded.
-    pub(crate) fn take_losses(&mut self, parts: &ServerParts) -> Vec<RequestLoss> {
+    /// The waits and accesses of single requests that the last input began or ended, if they are recorded.
+    pub(crate) fn take_waits(&mut self, parts: &ServerParts) -> RequestWaits {
         let mut losses = std::mem::take(&mut self.losses);
         for loss in &mut losses {
             loss.server = parts.devices.server_of(loss.server);
         }
-        losses
-    }
-
-    /// The accesses that the last input began and ended, if they are recorded.
-    pub(crate) fn take_accesses(&mut self) -> (Vec<DeviceAccess>, Vec<DeviceAccess>) {
-        self.accesses.take()
+        let (begun, ended) = self.accesses.take();
+        RequestWaits { losses, begun, ended }
     }
 
     /// Time in which devices served requests of `job`, summed, in ps; zero if the ledger is off.

@@ -8,7 +8,7 @@
 //! | requests that use the device or wait for it | no answer; their locks are given back |
 //! | later requests of the server | use the device with the next number that is up, in place of the one that the rules name |
 //! | bytes on a device alone, of acknowledged writes | lost |
-//! | bytes in memory or on their way to the device, of acknowledged writes | lost: no client can be told |
+//! | bytes in memory or on their way to the device, of acknowledged writes | lost: no client learns of it |
 //! | bytes of writes that were not acknowledged | dropped: their clients write them again |
 //! | blocks on their way to the lower tier | arrive: they have left |
 //! | copies of bytes that the lower tier has | the bytes stay in the lower tier |
@@ -26,10 +26,10 @@
 
 use std::collections::BTreeSet;
 
-use odonata_engine::{List, Mode, NIL, Plain};
+use odonata_engine::{Mode, NIL, Plain};
 use odonata_units::Time;
 
-use super::{Action, Actions, Observer, OpenRequest, Servers, StorageRequest};
+use super::{Action, Actions, Observer, OpenRequest, Servers};
 use crate::drain::Reserved;
 use crate::observe::BlockStep;
 use crate::open_request::{Piece, PieceKind};
@@ -37,10 +37,10 @@ use crate::open_request::{Piece, PieceKind};
 impl Servers {
     /// Applies the failures of servers and devices until `now`, the end of the run.
     pub fn fail_until(&mut self, now: Time) {
-        for server in 0..self.len() {
+        for server in 0..self.parts.len() {
             self.is_up::<Plain>(now, server);
         }
-        for server in 0..self.len() {
+        for server in 0..self.parts.len() {
             self.fail_devices::<Plain>(now, server, &mut Actions::new());
         }
     }
@@ -101,14 +101,14 @@ impl Servers {
             self.release_memory::<M>(now, server, owner, actions);
         }
         if request == NIL {
-            self.removals_go_on::<M>(server, actions);
+            self.parts.removals_go_on::<M>(server, actions);
         }
     }
 
     /// `server` fails at `at`.
     fn fail<M: Mode>(&mut self, at: Time, server: u32) {
         self.observers.server_fails::<M>(&self.parts, at, server);
-        let queued = self.empty_queues::<M>(server);
+        let queued = self.parts.empty_queues::<M>(server);
         // Unacknowledged writes with space: their clients write them again.
         let mut unanswered = Vec::new();
         for slot in self.parts.requests.slots() {
@@ -152,31 +152,15 @@ impl Servers {
             }
         }
         for (what, device) in unanswered {
-            self.drop_unanswered::<M>((server, device), &what);
+            self.parts.drop_unanswered::<M>((server, device), &what);
         }
-        self.lose_contents::<M>(server, None);
+        self.parts.lose_contents::<M>(server, None);
         let syncs: Vec<u32> = self.parts.syncs.open(server).collect();
         for sync in syncs {
             self.observers.sync_ends_wait::<M>(&self.parts, at, sync);
         }
         self.parts.syncs.fail::<M>(server);
         self.observers.levels_change::<M>(&self.parts, at, server);
-    }
-
-    /// Empties all lists of `server`. Returns the pieces that only those lists named.
-    fn empty_queues<M: Mode>(&mut self, server: u32) -> BTreeSet<u32> {
-        let parts = &mut self.parts;
-        let mut queued: BTreeSet<u32> = parts.memories.waiting(server).iter(&parts.pieces).collect();
-        parts.memories.clear::<M>(server);
-        for device in parts.devices.of(server) {
-            queued.extend(parts.queues.waiting(device).iter(&parts.pieces));
-            parts.queues.clear::<M>(device);
-            parts.space.fail::<M>(device);
-        }
-        queued.extend(parts.stages.fail::<M>(server, &parts.pieces));
-        queued.extend(parts.pipelines.drop_first_stage::<M>(server));
-        parts.reserves.fail::<M>(server);
-        queued
     }
 
     /// Piece `slot` is dead: its data are lost, or already where they were going.
@@ -196,7 +180,8 @@ impl Servers {
         if is_in_lower_tier {
             self.store_around::<M>(&piece);
         } else if is_lost && piece.removed {
-            self.commit_removed::<M>(&piece);
+            parts.index.commit_removed::<M>(&piece);
+            self.observers.data_are_received::<M>(&self.parts, &piece);
         } else if is_lost {
             // It was never on a device, but its write was acknowledged.
             parts.index.commit_lost::<M>(&piece);
@@ -204,26 +189,10 @@ impl Servers {
         }
     }
 
-    /// Removes the bytes of `what`, an unacknowledged write, that have come to a device of a server.
-    fn drop_unanswered<M: Mode>(&mut self, (server, device): (u32, u32), what: &StorageRequest) {
-        let parts = &mut self.parts;
-        let failures = &mut parts.failures;
-        let dropped = |owner, bytes| failures.losses_of::<M>(server, owner).dropped += bytes;
-        (parts.index).drop_unanswered::<M>((server, device), what, &mut parts.space, dropped);
-    }
-
-    /// The contents of all devices of `server` are lost, or those of device `only`.
-    fn lose_contents<M: Mode>(&mut self, server: u32, only: Option<u32>) {
-        let parts = &mut self.parts;
-        let failures = &mut parts.failures;
-        let lost = |owner, bytes| failures.losses_of::<M>(server, owner).on_devices += bytes;
-        parts.index.lose::<M>(server, only, &mut parts.space, lost);
-    }
-
     /// A device of `server` fails now, as announced by
     /// [`device_failure_times`](crate::MeasuredServers::device_failure_times).
     pub fn device_fails<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
-        if self.is_up::<M>(now, server) && self.is_busy(server) {
+        if self.is_up::<M>(now, server) && self.parts.is_busy(server) {
             self.fail_devices::<M>(now, server, actions);
         }
     }
@@ -231,7 +200,7 @@ impl Servers {
     /// Applies the failures of devices of `server` until `now`, if no work has been under way there. Otherwise `device_fails` does.
     pub(super) fn notice_devices<M: Mode>(&mut self, now: Time, server: u32) {
         let parts = &self.parts;
-        if parts.failures.is_device_due(now, parts.devices.of(server)) && !self.is_busy(server) {
+        if parts.failures.is_device_due(now, parts.devices.of(server)) && !self.parts.is_busy(server) {
             self.fail_devices::<M>(now, server, &mut Actions::new());
         }
     }
@@ -286,8 +255,8 @@ impl Servers {
             }
         }
 
-        let dead = self.pieces_of_failed_device(device);
-        let at_memory = self.leave_memory_queue::<M>(server, &dead);
+        let dead = self.parts.pieces_of_failed_device(device);
+        let at_memory = self.parts.leave_memory_queue::<M>(server, &dead);
         let parts = &mut self.parts;
         queued.extend(parts.stages.leave::<M>(server, &dead, &mut parts.pieces));
         for &slot in &dead {
@@ -303,9 +272,9 @@ impl Servers {
         }
         queued.extend(at_memory);
         for what in unanswered {
-            self.drop_unanswered::<M>((server, device), &what);
+            self.parts.drop_unanswered::<M>((server, device), &what);
         }
-        self.lose_contents::<M>(server, Some(device));
+        self.parts.lose_contents::<M>(server, Some(device));
         early.sort_unstable();
         for (_, slot) in early {
             self.committed_at_last::<M>(now, slot, actions);
@@ -321,48 +290,9 @@ impl Servers {
                 lock,
             });
         }
-        self.removals_go_on::<M>(server, actions);
+        self.parts.removals_go_on::<M>(server, actions);
         self.feed_drain::<M>(now, server, actions);
         self.observers.levels_change::<M>(&self.parts, now, server);
-    }
-
-    /// The pieces that die with `device`, whose requests are dead: in an order that does not depend on slots.
-    fn pieces_of_failed_device(&self, device: u32) -> Vec<u32> {
-        let parts = &self.parts;
-        let dies = |piece: &Piece| {
-            let with_request = piece.request == NIL || parts.requests.get(piece.request).dead;
-            !piece.dead && piece.device == device && with_request
-        };
-        let all = parts.pieces.slots().into_iter();
-        let mut dead: Vec<u32> = all.filter(|&slot| dies(parts.pieces.get(slot))).collect();
-        dead.sort_by_key(|&slot| {
-            let Piece {
-                owner,
-                object,
-                offset,
-                bytes,
-                request,
-                ..
-            } = *parts.pieces.get(slot);
-            (owner, object, offset, bytes, request == NIL)
-        });
-        dead
-    }
-
-    /// Removes the pieces in `dead` from the queue for memory. Returns the removed pieces.
-    fn leave_memory_queue<M: Mode>(&mut self, server: u32, dead: &[u32]) -> BTreeSet<u32> {
-        let parts = &mut self.parts;
-        let dead: BTreeSet<u32> = dead.iter().copied().collect();
-        let all: Vec<u32> = parts.memories.waiting(server).iter(&parts.pieces).collect();
-        let (leave, stay): (Vec<u32>, Vec<u32>) = all.into_iter().partition(|slot| dead.contains(slot));
-        if !leave.is_empty() {
-            let mut queue = List::EMPTY;
-            for slot in stay {
-                queue.push::<M, _>(&mut parts.pieces, slot);
-            }
-            parts.memories.set_waiting::<M>(server, queue);
-        }
-        leave.into_iter().collect()
     }
 
     /// Piece `slot`, which belongs to no request and has not left, leaves the drain. Returns whether no later input will name it.

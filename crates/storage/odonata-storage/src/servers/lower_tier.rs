@@ -23,10 +23,10 @@ use odonata_units::Time;
 
 use super::{Action, Actions, Observer, OpenRequest, Servers, Staged, StorageRequest};
 use crate::drain::Reserved;
-use crate::index::{LeavingBlock, SpaceAccount, SpaceUse};
+use crate::index::SpaceUse;
 use crate::observe::BlockStep;
 use crate::open_request::{Piece, PieceKind};
-use crate::settings::{DrainPolicy, Eviction, Policy, ReadPolicy, WritePolicy};
+use crate::settings::{ReadPolicy, WritePolicy};
 use crate::{Origin, RequestHeader};
 
 impl Servers {
@@ -61,7 +61,7 @@ impl Servers {
         };
         let most = parts.params[server as usize].block();
         let block = if parts.index.is_kept(server) {
-            let chosen = self.leave::<M>(device, most, |_| true);
+            let chosen = self.parts.leave::<M>(device, most, |_| true);
             chosen.expect("something of the device is there alone")
         } else {
             let bytes = most.min(parts.space.dirty(device));
@@ -69,34 +69,11 @@ impl Servers {
             parts.space.change::<M>(device, states, bytes);
             parts.cursors.take_oldest::<M>(device, bytes)
         };
-        let slot = self.new_block::<M>(now, device, block, 0);
+        let slot = self.parts.new_block::<M>(now, device, block, 0);
         self.parts
             .pipelines
             .fetch::<M>(server, slot, (device - first + 1) % count);
         self.join_device::<M>(now, slot, actions);
-    }
-
-    /// Lets a block of at most `most` bytes of `device` leave, of a job that `which` selects.
-    fn leave<M: Mode>(&mut self, device: u32, most: u64, which: impl Fn(u16) -> bool) -> Option<LeavingBlock> {
-        let parts = &mut self.parts;
-        let (server, from) = (parts.devices.server_of(device), parts.cursors.position(device));
-        let chosen = (parts.index).leave::<M>((server, device), (from, most), which, &mut parts.space)?;
-        parts.cursors.passes::<M>(device, &chosen);
-        Some(chosen)
-    }
-
-    /// Makes a piece of a block that leaves `device`.
-    fn new_block<M: Mode>(&mut self, now: Time, device: u32, block: LeavingBlock, number: u64) -> u32 {
-        let LeavingBlock {
-            owner,
-            object,
-            offset,
-            bytes,
-        } = block;
-        let place = (self.parts.devices.server_of(device), device);
-        let mut piece = Piece::new(now, place, (NIL, owner), object, offset, bytes);
-        piece.number = number;
-        self.parts.pieces.allocate::<M>(piece)
     }
 
     /// The device has read the block of the first stage.
@@ -109,52 +86,23 @@ impl Servers {
             parts.pieces.free::<M>(block);
             self.feed_drain::<M>(now, server, actions);
         } else if link_is_free {
-            self.transfer::<M>(now, server, actions);
+            self.parts.transfer::<M>(now, server, actions);
             self.feed_drain::<M>(now, server, actions);
         }
-    }
-
-    /// Moves the block of the first stage to the link.
-    fn transfer<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
-        let parts = &mut self.parts;
-        let slot = parts.pipelines.send::<M>(server);
-        let piece = parts.pieces.edit::<M>(slot);
-        piece.down = true;
-        let at = now + parts.pipelines.transfer_time(server, piece.bytes);
-        actions.push(Action::DrainUntil { server, at });
     }
 
     /// The block in transfer from `server` is safe, as announced by [`Action::DrainUntil`]: its space is free again.
     pub fn drain_done<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
         self.is_up::<M>(now, server);
         let (slot, has_next) = self.parts.pipelines.is_sent::<M>(server);
-        let piece = self.block_has_left::<M>(slot);
+        let piece = self.parts.block_has_left::<M>(slot);
         self.observers.data_are_drained::<M>(&self.parts, &piece);
         self.space_is_free::<M>(now, piece.device, piece.owner, actions);
         if has_next {
-            self.transfer::<M>(now, server, actions);
+            self.parts.transfer::<M>(now, server, actions);
         }
         self.feed_drain::<M>(now, server, actions);
         self.observers.levels_change::<M>(&self.parts, now, server);
-    }
-
-    /// The block of piece `slot` is safe: frees the piece, and its space unless its copy stays. Returns the piece.
-    fn block_has_left<M: Mode>(&mut self, slot: u32) -> Piece {
-        let parts = &mut self.parts;
-        let piece = *parts.pieces.get(slot);
-        if !parts.index.is_kept(piece.server) {
-            parts.space.vacate::<M>(piece.device, SpaceUse::Leaving, piece.bytes);
-        } else if !piece.removed {
-            let policy = parts.params[piece.server as usize].next;
-            let keeps = policy.is_some_and(|policy| policy.keep) && !piece.dead;
-            parts.index.has_left::<M>(&piece, keeps, &mut parts.space);
-            if keeps {
-                parts.space.keep_clean::<M>(&piece);
-            }
-        }
-        parts.pieces.free::<M>(slot);
-        parts.space.count_drained::<M>(piece.device, piece.bytes);
-        piece
     }
 
     /// Sends a request for the piece in `slot` to the lower tier: a write or a read.
@@ -205,13 +153,21 @@ impl Servers {
             true => self.observers.data_are_below::<M>(&self.parts, now, &piece),
             false => self.observers.data_are_fetched::<M>(&self.parts, &piece),
         }
+        // The reads that wait for a staged block. If the lower tier has lost it, each of them asks the lower tier itself.
+        if !write {
+            for reader in self.parts.stages.arrive::<M>(&piece, &mut self.parts.pieces) {
+                match piece.lost {
+                    true => self.ask_lower_tier::<M>(now, reader, false, actions),
+                    false => self.parts.push_piece(reader, actions),
+                }
+            }
+        }
         match (request, write) {
             (NIL, _) => self.drained_to_lower_tier::<M>(now, slot, actions),
             (_, write) if dead => {
                 if write {
                     self.store_around::<M>(&piece);
                 }
-                self.readers_go_on::<M>(now, &piece, actions);
                 self.bury::<M>(now, slot, actions);
             }
             (_, true) => match piece.missing {
@@ -229,10 +185,10 @@ impl Servers {
             }
             (_, false) => {
                 self.parts.pieces.edit::<M>(slot).kind = PieceKind::Fetched;
-                self.push_piece(slot, actions);
+                self.parts.push_piece(slot, actions);
             }
         }
-        self.removals_go_on::<M>(server, actions);
+        self.parts.removals_go_on::<M>(server, actions);
         self.observers.levels_change::<M>(&self.parts, now, server);
     }
 
@@ -245,7 +201,7 @@ impl Servers {
         self.observers
             .block_moves::<M>(&self.parts, now, &piece, Some(BlockStep::LowerTier), None);
         self.observers.reserve_is_freed::<M>(&self.parts, now, server, owner);
-        self.block_has_left::<M>(slot);
+        self.parts.block_has_left::<M>(slot);
         self.parts.reserves.give_back::<M>(server, Reserved::Sending);
         self.space_is_free::<M>(now, device, owner, actions);
         self.feed_lower_tier::<M>(now, server, actions);
@@ -257,39 +213,25 @@ impl Servers {
         if piece.missing > 0 {
             return;
         }
-        if piece.removed {
-            self.commit_removed::<M>(&piece);
-        } else {
-            let parts = &mut self.parts;
-            let policy = parts.params[piece.server as usize].next;
-            let keeps = policy.is_none_or(|policy| policy.keep || policy.read != ReadPolicy::Pass);
-            parts.index.commit_through::<M>(&piece, keeps, &mut parts.space);
-            if keeps {
-                parts.space.keep_clean::<M>(&piece);
-            }
-            self.observers.data_are_received::<M>(&self.parts, &piece);
+        let parts = &mut self.parts;
+        let policy = parts.params[piece.server as usize].next;
+        let keeps = policy.is_none_or(|policy| policy.keep || policy.read != ReadPolicy::Pass);
+        parts.index.commit_through::<M>(&piece, keeps, &mut parts.space);
+        if keeps && !piece.removed {
+            parts.space.keep_clean::<M>(&piece);
         }
+        self.observers.data_are_received::<M>(&self.parts, &piece);
         self.finish_piece::<M>(now, slot, actions);
-        self.removals_go_on::<M>(piece.server, actions);
+        self.parts.removals_go_on::<M>(piece.server, actions);
         self.space_is_free::<M>(now, piece.device, piece.owner, actions);
     }
 
     /// A piece that has not come to a device is safe in the lower tier.
     pub(super) fn store_around<M: Mode>(&mut self, piece: &Piece) {
         let parts = &mut self.parts;
-        if parts.index.is_kept(piece.server) && piece.removed {
-            self.commit_removed::<M>(piece);
-            return;
-        }
         if parts.index.is_kept(piece.server) {
             parts.index.commit_below::<M>(piece, &mut parts.space);
         }
-        self.observers.data_are_received::<M>(&self.parts, piece);
-    }
-
-    /// A piece of a write to a removed file has come to its tier.
-    pub(super) fn commit_removed<M: Mode>(&mut self, piece: &Piece) {
-        self.parts.index.commit_removed::<M>(piece);
         self.observers.data_are_received::<M>(&self.parts, piece);
     }
 
@@ -301,71 +243,28 @@ impl Servers {
         if policy.write == WritePolicy::Around && !self.parts.index.is_kept(server) {
             return;
         }
-        self.advance_syncs::<M>(now, server, actions);
+        if self.parts.syncs.is_any_open(server) {
+            let open: Vec<u32> = self.parts.syncs.open(server).collect();
+            for sync in open {
+                if self.parts.syncs.advance::<M>(sync, &self.parts.index) {
+                    self.pass_sync_on::<M>(now, sync, actions);
+                }
+            }
+        }
         while self.parts.reserves.has_free_block(server) {
-            let Some((device, block)) = self.leave_next::<M>(server, policy) else {
+            let Some((device, block)) = self.parts.leave_next::<M>(server, policy) else {
                 break;
             };
             let devices = self.parts.devices.of(server);
             let turn = (device - devices.start + 1) % devices.len() as u32;
             let number = self.parts.reserves.fetch::<M>(server, turn);
-            let slot = self.new_block::<M>(now, device, block, number);
+            let slot = self.parts.new_block::<M>(now, device, block, number);
             let piece = *self.parts.pieces.get(slot);
             self.observers
                 .block_moves::<M>(&self.parts, now, &piece, None, Some(BlockStep::Queued));
             self.join_device::<M>(now, slot, actions);
         }
         self.observers.blocks_have_left::<M>(&self.parts, now, server);
-    }
-
-    /// Chooses the next block to leave, and its device. Blocks of synchronizations come first, then those of a device for whose space a
-    /// request waits; otherwise devices take turns.
-    fn leave_next<M: Mode>(&mut self, server: u32, policy: Policy) -> Option<(u32, LeavingBlock)> {
-        let parts = &mut self.parts;
-        let most = parts.params[server as usize].block();
-        if parts.syncs.is_any_open(server)
-            && let Some(wanted) = (parts.syncs).leave_next::<M>(server, most, &mut parts.index, &mut parts.space)
-        {
-            return Some(wanted);
-        }
-        let (devices, turn) = (parts.devices.of(server), parts.reserves.turn(server));
-        let count = devices.len() as u32;
-        let in_turn = |n: u32| devices.start + (turn + n) % count;
-        let (mut alone, mut first, mut urgent) = (0, None, None);
-        for device in (0..count).map(in_turn) {
-            let dirty = parts.space.dirty(device);
-            alone += dirty;
-            if dirty > 0 {
-                let lacks_space = || parts.lacks_space(device, parts.space.fixed(device));
-                first = first.or(Some(device));
-                urgent = urgent.or_else(|| lacks_space().then_some(device));
-            }
-        }
-        let wanted = match policy.drain {
-            DrainPolicy::Immediately => true,
-            DrainPolicy::AboveWatermark => alone > policy.watermark.0,
-            DrainPolicy::JobEnd => false,
-        };
-        if let Some(device) = urgent.or(first.filter(|_| wanted)) {
-            let chosen = self.leave::<M>(device, most, |_| true)?;
-            return Some((device, chosen));
-        }
-        let ended = parts.reserves.ended_jobs(server)?;
-        let all = policy.drain == DrainPolicy::JobEnd;
-        let leaves: Vec<bool> = (0..)
-            .zip(&ended)
-            .map(|(job, &ended)| ended && (all || parts.stages.stages_out(job)))
-            .collect();
-        let leaves = |owner: u16| leaves.get(usize::from(owner)) == Some(&true);
-        for device in (0..count).map(in_turn) {
-            if self.parts.space.dirty(device) > 0
-                && let Some(chosen) = self.leave::<M>(device, most, leaves)
-            {
-                return Some((device, chosen));
-            }
-        }
-        self.parts.reserves.has_no_ended::<M>(server);
-        None
     }
 
     /// The device has read a block that leaves for the lower tier.
@@ -397,14 +296,6 @@ impl Servers {
             self.observers.copy_is_evicted::<M>(&self.parts, device, owner, bytes);
         }
         freed
-    }
-
-    /// Postpones the eviction of the clean copies that a piece reads.
-    pub(super) fn touch<M: Mode>(&mut self, piece: &Piece) {
-        let policy = self.parts.params[piece.server as usize].next;
-        if policy.is_some_and(|policy| policy.eviction == Eviction::Lru) {
-            self.parts.index.touch::<M>(piece, &mut self.parts.space);
-        }
     }
 
     /// Copies `piece`, which came from the lower tier and was delivered, to its device, if the policy says so and space allows.
@@ -476,7 +367,7 @@ impl Servers {
     /// Brings the range of `what` from the lower tier to the devices of `server`, and answers when it is there.
     pub(super) fn stage_in<M: Mode>(&mut self, now: Time, server: u32, what: StorageRequest, actions: &mut Actions) {
         let RequestHeader { owner, .. } = what.header;
-        if what.bytes > 0 && self.caches(server) {
+        if what.bytes > 0 && self.parts.caches(server) {
             self.begin_stage::<M>(now, server, what, false, actions);
             return;
         }
@@ -489,12 +380,6 @@ impl Servers {
             bytes: what.bytes,
             lost: false,
         });
-    }
-
-    /// Whether `server` can keep clean copies.
-    fn caches(&self, server: u32) -> bool {
-        let parts = &self.parts;
-        parts.index.is_kept(server) && parts.params[server as usize].next.is_some() && parts.stages.is_on()
     }
 
     fn begin_stage<M: Mode>(
@@ -518,7 +403,7 @@ impl Servers {
     pub(super) fn read_ahead<M: Mode>(&mut self, now: Time, server: u32, what: &StorageRequest, actions: &mut Actions) {
         let policy = self.parts.params[server as usize].next;
         let window = policy.map_or(0, |policy| policy.read_ahead.0);
-        if window == 0 || !self.parts.stages.reads_ahead() || !self.caches(server) {
+        if window == 0 || !self.parts.stages.reads_ahead() || !self.parts.caches(server) {
             return;
         }
         let last = self.parts.index.end_of(server, what.object);
@@ -529,18 +414,6 @@ impl Servers {
                 ..*what
             };
             self.begin_stage::<M>(now, server, next, true, actions);
-        }
-    }
-
-    /// `bytes` of a stage are on devices already.
-    pub(super) fn found_here<M: Mode>(&mut self, request: u32, bytes: u64) {
-        let cell = self.parts.requests.edit::<M>(request);
-        cell.issued += bytes;
-        cell.done += bytes;
-        let (owner, ahead) = (cell.what.header.owner, cell.answered);
-        if !ahead {
-            self.observers
-                .stage_moves::<M>(&self.parts, owner, Staged::Found, bytes);
         }
     }
 
@@ -561,11 +434,9 @@ impl Servers {
         }
     }
 
-    /// A piece of a stage has arrived from the lower tier: serves the reads that wait for it, and writes it to its device if there
-    /// is room.
+    /// A piece of a stage has arrived from the lower tier: writes it to its device if there is room.
     fn stage_arrived<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
         let piece = *self.parts.pieces.get(slot);
-        self.readers_go_on::<M>(now, &piece, actions);
         let ahead = self.parts.requests.get(piece.request).answered;
         // The end of a file larger than the buffers must not evict its beginning before that is read.
         let fills = !piece.removed && !piece.lost && self.fill::<M>(&piece, ahead);
@@ -584,17 +455,6 @@ impl Servers {
             self.join_device::<M>(now, slot, actions);
         } else {
             self.finish_piece::<M>(now, slot, actions);
-        }
-    }
-
-    /// The staged block of `piece` is in memory: serves the reads that wait for it. If the lower tier has lost it, each of them
-    /// asks the lower tier itself.
-    fn readers_go_on<M: Mode>(&mut self, now: Time, piece: &Piece, actions: &mut Actions) {
-        for slot in self.parts.stages.arrive::<M>(piece, &mut self.parts.pieces) {
-            match piece.lost {
-                true => self.ask_lower_tier::<M>(now, slot, false, actions),
-                false => self.push_piece(slot, actions),
-            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The parts of a set of servers, side by side, and the questions that concern several of them.
 
+mod transitions;
+
 use odonata_engine::{Mode, NIL, Pool, journalled};
 use odonata_units::Time;
 

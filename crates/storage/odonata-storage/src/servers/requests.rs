@@ -7,7 +7,7 @@ use odonata_device::{Access, Service};
 use odonata_engine::{Mode, NIL};
 use odonata_units::Time;
 
-use super::{Action, Actions, Observer, OpenRequest, Servers, StorageRequest};
+use super::{Action, Actions, Observer, OpenRequest, Servers, Staged, StorageRequest};
 use crate::faults::failures::LostRead;
 use crate::index::SpaceAccount;
 use crate::index::SpaceUse;
@@ -209,7 +209,13 @@ impl Servers {
                 let range = start..start.saturating_add(bytes);
                 let (run, here) = self.parts.index.run_of(server, what.object, range);
                 if here && stages {
-                    self.found_here::<M>(request, run);
+                    let cell = self.parts.requests.edit::<M>(request);
+                    (cell.issued, cell.done) = (cell.issued + run, cell.done + run);
+                    let is_awaited = !cell.answered;
+                    if is_awaited {
+                        let owner = what.header.owner;
+                        self.observers.stage_moves::<M>(&self.parts, owner, Staged::Found, run);
+                    }
                     continue;
                 }
                 bytes = run;
@@ -232,23 +238,17 @@ impl Servers {
             let mut piece = Piece::new(now, place, (request, what.header.owner), object, offset, bytes);
             piece.removed = removed;
             let piece = self.parts.pieces.allocate::<M>(piece);
-            self.want_memory::<M>(now, server, piece, actions);
-        }
-    }
-
-    fn want_memory<M: Mode>(&mut self, now: Time, server: u32, piece: u32, actions: &mut Actions) {
-        let parts = &mut self.parts;
-        // A returned block goes to the next piece in line at once: no piece waits while a block is free.
-        if parts.memories.has_free_block(server) {
-            let Piece { owner, bytes, .. } = *parts.pieces.get(piece);
-            let line = Line::Memory(parts.devices.of(server).start);
-            let sharing = parts.sharing(server);
-            parts.turns.charge::<M>(sharing, line, owner, bytes);
-            self.grant_memory::<M>(now, server, piece, actions);
-        } else {
-            parts.memories.wait::<M>(server, piece, &mut parts.pieces);
-            let request = parts.pieces.get(piece).request;
-            parts.requests.edit::<M>(request).at_memory += 1;
+            let parts = &mut self.parts;
+            // A returned block goes to the next piece in line at once: no piece waits while a block is free.
+            if parts.memories.has_free_block(server) {
+                let line = Line::Memory(parts.devices.of(server).start);
+                let sharing = parts.sharing(server);
+                (parts.turns).charge::<M>(sharing, line, what.header.owner, bytes);
+                self.grant_memory::<M>(now, server, piece, actions);
+            } else {
+                parts.memories.wait::<M>(server, piece, &mut parts.pieces);
+                parts.requests.edit::<M>(request).at_memory += 1;
+            }
         }
     }
 
@@ -275,25 +275,12 @@ impl Servers {
         } else {
             self.observers.data_are_found::<M>(&self.parts, &piece);
             if self.parts.is_in_memory(slot) {
-                self.push_piece(slot, actions);
+                self.parts.push_piece(slot, actions);
             } else {
-                self.touch::<M>(&piece);
+                self.parts.touch::<M>(&piece);
                 self.join_device::<M>(now, slot, actions);
             }
         }
-    }
-
-    /// Sends a piece of a read, which is in memory, to its client.
-    pub(super) fn push_piece(&self, slot: u32, actions: &mut Actions) {
-        let Piece {
-            server, request, bytes, ..
-        } = *self.parts.pieces.get(slot);
-        actions.push(Action::Push {
-            server,
-            slot,
-            header: self.parts.requests.get(request).what.header,
-            bytes,
-        });
     }
 
     /// A piece is written or delivered: its memory goes to the next piece in line, and its request continues.
@@ -498,7 +485,7 @@ impl Servers {
             } else if self.parts.requests.get(request).what.operation.is_write() {
                 self.written::<M>(now, slot, actions);
             } else {
-                self.push_piece(slot, actions);
+                self.parts.push_piece(slot, actions);
             }
         }
         self.serve::<M>(now, device, actions);
@@ -516,18 +503,16 @@ impl Servers {
             self.feed_drain::<M>(now, piece.server, actions);
             return;
         }
-        if !parts.index.is_kept(piece.server) {
+        if parts.index.is_kept(piece.server) {
+            parts.index.commit::<M>(&piece, &mut parts.space);
+            parts.reserves.data_of::<M>(piece.server, piece.owner);
+            self.observers.data_are_received::<M>(&self.parts, &piece);
+        } else {
             let states = (SpaceUse::Reserved, SpaceUse::Dirty);
             parts.space.change::<M>(piece.device, states, piece.bytes);
             if crate::drain::is_in_order_of_writes(&parts.params[piece.server as usize]) {
                 parts.cursors.append::<M>(piece.device, piece.owner, piece.bytes);
             }
-        } else if piece.removed {
-            self.commit_removed::<M>(&piece);
-        } else {
-            parts.index.commit::<M>(&piece, &mut parts.space);
-            parts.reserves.data_of::<M>(piece.server, piece.owner);
-            self.observers.data_are_received::<M>(&self.parts, &piece);
         }
         self.finish_piece::<M>(now, slot, actions);
         self.feed_drain::<M>(now, piece.server, actions);

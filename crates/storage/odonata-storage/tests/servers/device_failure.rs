@@ -131,8 +131,8 @@ fn a_server_whose_devices_are_all_away_hears_nobody() {
 /// Scenes of random operations in which devices fail in addition to servers.
 pub(crate) fn scene(of: fn(u64) -> Rig, seed: u64) -> Rig {
     let rig = failure::scene(of, seed);
-    let several: Vec<bool> = (0..rig.servers.len())
-        .map(|server| rig.servers.params(server).manager.extents)
+    let several: Vec<bool> = (0..rig.servers.measured().len())
+        .map(|server| rig.servers.measured().params(server).manager.extents)
         .collect();
     rig.failing_devices(move |server, device| {
         let server = server as usize;

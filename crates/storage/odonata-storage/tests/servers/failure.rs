@@ -201,7 +201,7 @@ fn a_read_of_what_another_server_had_is_one_of_lost_bytes_unless_all_is_here() {
 }
 
 #[test]
-fn a_reader_who_wants_to_know_is_told_what_is_lost_whatever_others_get() {
+fn a_reader_that_tolerates_loss_gets_a_report_whatever_others_get() {
     for lost_reads in [LostReads::Error, LostReads::Below] {
         let mut rig = failing(indexed(), 20, 100, lost_reads);
         rig.request(ms(0), 0, transfer(true, 1, 4 * MB));
@@ -217,7 +217,7 @@ fn a_reader_who_wants_to_know_is_told_what_is_lost_whatever_others_get() {
         }
         rig.run::<Plain>();
         // The first MB was rewritten. Data that belong to another server do not count as lost here.
-        assert_eq!((&rig.told, rig.lost.len()), (&vec![8, 9], 0));
+        assert_eq!((&rig.reported, rig.lost.len()), (&vec![8, 9], 0));
         assert_eq!(losses(&rig).reads, MB / 2 + MB);
         assert!([7, 8, 9].iter().all(|token| tokens(&rig).contains(token)));
         rig.servers.measured().audit().unwrap();
@@ -227,8 +227,8 @@ fn a_reader_who_wants_to_know_is_told_what_is_lost_whatever_others_get() {
 /// Data drained before the failure are kept; only the lower tier knows about data of other servers. No clean copy is
 /// kept of lost data.
 #[test]
-fn a_reader_is_told_by_the_tier_below_what_that_has_lost() {
-    for (lost_in_lower_tier, rerouted, told) in [(false, false, 0), (true, false, 1), (false, true, 1)] {
+fn the_lower_tier_reports_its_losses_to_a_reader() {
+    for (lost_in_lower_tier, rerouted, reported) in [(false, false, 0), (true, false, 1), (false, true, 1)] {
         let policy = Policy {
             read: ReadPolicy::Cache,
             ..Policy::default()
@@ -244,13 +244,16 @@ fn a_reader_is_told_by_the_tier_below_what_that_has_lost() {
         };
         rig.request(ms(400), 0, read);
         rig.run::<Plain>();
-        assert_eq!((tokens(&rig).len(), rig.told.len(), rig.lost.len()), (2, told, 0));
+        assert_eq!(
+            (tokens(&rig).len(), rig.reported.len(), rig.lost.len()),
+            (2, reported, 0)
+        );
         let copies = rig
             .servers
             .measured()
             .contents(0)
             .any(|(_, extent)| matches!(extent.place, Place::Clean(_)));
-        assert_eq!(copies, told == 0, "{lost_in_lower_tier} {rerouted}");
+        assert_eq!(copies, reported == 0, "{lost_in_lower_tier} {rerouted}");
         rig.servers.measured().audit().unwrap();
     }
 }
@@ -258,8 +261,8 @@ fn a_reader_is_told_by_the_tier_below_what_that_has_lost() {
 /// Scenes of random operations with servers that fail and return, once or twice.
 pub(crate) fn scene(of: fn(u64) -> Rig, seed: u64) -> Rig {
     let rig = of(seed);
-    let indexed: Vec<bool> = (0..rig.servers.len())
-        .map(|server| rig.servers.params(server).manager.extents)
+    let indexed: Vec<bool> = (0..rig.servers.measured().len())
+        .map(|server| rig.servers.measured().params(server).manager.extents)
         .collect();
     let outages = move |server: u32| match (indexed[server as usize], (u64::from(server) + seed) % 4) {
         (false, _) | (_, 0) => Vec::new(),

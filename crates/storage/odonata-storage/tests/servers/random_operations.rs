@@ -136,7 +136,7 @@ fn every_request_is_answered_once_in_full_refused_or_named_as_blocked() {
         for server in 0..SERVERS {
             let m = rig.servers.measured().metrics(server);
             assert_eq!(rig.servers.measured().memory_in_use(server), 0);
-            let stays = if rig.servers.params(server).manager.extents {
+            let stays = if rig.servers.measured().params(server).manager.extents {
                 let extents = rig.servers.measured().contents(server).map(|(_, extent)| extent);
                 let here = extents.filter(|extent| extent.place.device().is_some());
                 here.map(|extent| extent.bytes()).sum()

@@ -245,7 +245,7 @@ type Map = BTreeMap<(u32, u64, u64), u16>;
 
 /// 400 writes and removals, one after the other, compared with a map of bytes.
 #[test]
-fn the_books_are_those_of_a_map_of_bytes() {
+fn the_sums_are_those_of_a_map_of_bytes() {
     const HALF: u64 = MB / 2;
     for seed in 0..20 {
         let mut random = Stream::new(seed, 3, Purpose::Arrival);

@@ -62,9 +62,9 @@ pub(crate) struct Rig {
     pub(crate) given_up: Vec<u64>,
     /// Reads of lost bytes that were refused: (offset, bytes).
     pub(crate) lost: Vec<(u64, u64)>,
-    /// Tokens of those whose readers were told.
-    pub(crate) told: Vec<u64>,
-    /// Whether the lower tier has lost all that readers ask for who are told; else it has what its server had.
+    /// Tokens of reads whose answers reported lost bytes.
+    pub(crate) reported: Vec<u64>,
+    /// Whether the lower tier has lost all that readers who tolerate loss ask for; else it has what its server had.
     pub(crate) lost_in_lower_tier: bool,
     /// What was asked of the lower tier: (when, whether it writes, object, offset, bytes).
     pub(crate) lower_tier: Vec<(Time, bool, u64, u64, u64)>,
@@ -99,7 +99,7 @@ impl Rig {
             unwritten: Vec::new(),
             given_up: Vec::new(),
             lost: Vec::new(),
-            told: Vec::new(),
+            reported: Vec::new(),
             lost_in_lower_tier: false,
             lower_tier: Vec::new(),
             outstanding: BTreeMap::new(),
@@ -269,7 +269,7 @@ impl Rig {
             } => {
                 let token = u64::from(header.token);
                 self.answers.push((self.now, token, bytes));
-                self.told.extend(lost.then_some(token));
+                self.reported.extend(lost.then_some(token));
             }
             Action::Impossible { header, .. } => self.impossible.push(header.token.into()),
             Action::Unwritten { header, .. } => self.unwritten.push(header.token.into()),
@@ -293,9 +293,12 @@ impl Rig {
             self.perform(action);
         }
         self.actions = actions;
-        for server in 0..self.servers.len() {
-            assert!(self.servers.measured().memory_in_use(server) <= self.servers.params(server).manager.memory.0);
-            assert!(self.servers.measured().used(server) <= self.servers.params(server).capacity());
+        for server in 0..self.servers.measured().len() {
+            assert!(
+                self.servers.measured().memory_in_use(server)
+                    <= self.servers.measured().params(server).manager.memory.0
+            );
+            assert!(self.servers.measured().used(server) <= self.servers.measured().params(server).capacity());
         }
         true
     }

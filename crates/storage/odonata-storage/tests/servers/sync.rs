@@ -280,7 +280,7 @@ fn a_sync_to_the_last_tier_waits_for_blocks_of_others_on_their_way_down() {
 
 /// A run that ends during a wait has charged it until then.
 #[test]
-fn what_a_sync_has_waited_when_the_run_ends_is_in_the_books() {
+fn what_a_sync_has_waited_when_the_run_ends_is_charged() {
     let mut rig = Rig::new(vec![early(plain_device(100 * MB, 100 * MB))], delay(Time::ZERO));
     rig.request(Time::ZERO, 0, of(1, 1, 4 * MB));
     rig.request(Time::ZERO, 0, of(2, 2, 4 * MB));

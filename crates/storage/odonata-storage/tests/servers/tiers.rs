@@ -4,7 +4,7 @@ use crate::rig::{LOWER_TIER, MB, Network, Rig, for_job, ms, pipelined, plain_dev
 use odonata_engine::Plain;
 use odonata_engine::{Stream, random::Purpose};
 use odonata_storage::settings::{Acknowledge, DrainPolicy, Eviction, Policy, ReadPolicy, Sharing, WritePolicy};
-use odonata_storage::{FaultPeriod, Place, ServerParams, Servers, ServersBuilder, StorageRequest, TierMetrics};
+use odonata_storage::{FaultPeriod, Place, ServerParams, ServersBuilder, StorageRequest, TierMetrics};
 use odonata_units::{Bytes, Time};
 
 /// A network without latency, and a lower tier that takes `time`.
@@ -316,7 +316,7 @@ pub(crate) fn scene(seed: u64) -> Rig {
             _ => Vec::new(),
         }
     };
-    let servers = std::mem::replace(&mut rig.servers, Servers::new(Vec::new()).unwrap());
+    let servers = std::mem::replace(&mut rig.servers, ServersBuilder::new(Vec::new()).unwrap().build());
     rig.servers = ServersBuilder::from(servers).with_faults(slow).build();
     for number in 0..EXTRAS {
         let at = Time::from_ns(u64::from(stream.below(500_000_000)));
