@@ -165,3 +165,66 @@ impl Removals {
         *self.waiting.edit::<M>(0) = waiting;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ClientId, Requester, StorageOperation};
+    use odonata_engine::Plain;
+
+    fn request(token: u32, operation: StorageOperation, object: u64) -> StorageRequest {
+        let header = RequestHeader {
+            client: ClientId::from(Requester::Rank(0)),
+            token,
+            owner: 0,
+        };
+        StorageRequest {
+            header,
+            operation,
+            object,
+            offset: 0,
+            bytes: 10,
+        }
+    }
+
+    #[test]
+    fn a_removal_with_blocks_on_their_way_asks_twice_and_answers_once() {
+        let (mut removals, mut actions) = (Removals::new(), Actions::new());
+        let what = request(3, StorageOperation::Remove, 7);
+        removals.pass_on::<Plain>(0, what, true, &mut actions);
+        let [
+            Action::AskLowerTier {
+                origin: Origin::Removal(slot),
+                ..
+            },
+        ] = actions[..]
+        else {
+            panic!("it asks at once: {actions:?}");
+        };
+        removals.answered::<Plain>(slot, &mut actions);
+        assert_eq!(
+            (removals.waiting_at(0), removals.waiting_at(1)),
+            (vec![(slot, 7)], vec![])
+        );
+        removals.ask_again::<Plain>(slot, &mut actions);
+        assert!(!removals.is_any_waiting() && actions.len() == 2);
+        removals.answered::<Plain>(slot, &mut actions);
+        assert_eq!((actions.len(), removals.live()), (3, 0));
+        assert_eq!(actions[2], Action::answer(0, what.header));
+    }
+
+    #[test]
+    fn a_removal_of_a_failed_server_gets_no_answer() {
+        let (mut removals, mut actions) = (Removals::new(), Actions::new());
+        removals.pass_on::<Plain>(0, request(3, StorageOperation::Remove, 7), false, &mut actions);
+        removals.pass_on::<Plain>(1, request(4, StorageOperation::Remove, 7), false, &mut actions);
+        removals.fail::<Plain>(0);
+        let headers = [0, 1].map(|slot| removals.request(slot).map(|header| header.token));
+        assert_eq!(headers, [None, Some(4)]);
+        actions.clear();
+        for slot in [0, 1] {
+            removals.answered::<Plain>(slot, &mut actions);
+        }
+        assert_eq!((actions.len(), removals.live()), (1, 0));
+    }
+}

@@ -219,3 +219,55 @@ impl Stages {
         readers
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ClientId, RequestHeader, Requester, StorageOperation};
+    use odonata_engine::{NIL, Plain};
+    use odonata_units::Time;
+
+    fn read(offset: u64, bytes: u64) -> StorageRequest {
+        let header = RequestHeader {
+            client: ClientId::from(Requester::Rank(0)),
+            token: 0,
+            owner: 0,
+        };
+        StorageRequest {
+            header,
+            operation: StorageOperation::READ,
+            object: 7,
+            offset,
+            bytes,
+        }
+    }
+
+    /// A window of 100 bytes is filled again when half of it is read, up to the end of the file at 250.
+    #[test]
+    fn a_sequential_reader_is_read_ahead_of_by_a_window_up_to_the_end_of_its_file() {
+        let mut stages = Stages::new(1, true);
+        let ahead = |stages: &mut Stages, offset| stages.read_ahead::<Plain>(0, &read(offset, 30), 100, 250);
+        assert_eq!(ahead(&mut stages, 60), None, "it does not begin at the beginning");
+        let fetched = [0, 30, 60, 90, 120].map(|offset| ahead(&mut stages, offset));
+        assert_eq!(fetched, [Some(30..130), None, Some(130..190), None, Some(190..250)]);
+    }
+
+    #[test]
+    fn reads_wait_for_the_staged_block_that_contains_them() {
+        let (mut stages, mut pieces) = (Stages::new(1, false), Pool::new());
+        let mut piece = |request, offset, bytes| {
+            let piece = Piece::new(Time::ZERO, (0, 0), (request, 0), 7, offset, bytes);
+            pieces.allocate::<Plain>(piece)
+        };
+        let staged = piece(1, 100, 50);
+        let [inside, beyond] = [(120, 30), (140, 20)].map(|(offset, bytes)| piece(2, offset, bytes));
+        stages.request::<Plain>(0, staged, &mut pieces);
+        assert_eq!(stages.comes_until(0, 7, 149, &pieces), Some(150));
+        assert_eq!(stages.comes_until(0, 7, 150, &pieces), None);
+        let waits = [inside, beyond].map(|slot| stages.wait::<Plain>(slot, &mut pieces));
+        assert_eq!(waits, [true, false]);
+        let block = *pieces.get(staged);
+        assert_eq!(stages.arrive::<Plain>(&block, &mut pieces), [inside]);
+        assert_eq!(stages.arrive::<Plain>(&block, &mut pieces), [NIL; 0], "it comes once");
+    }
+}

@@ -250,3 +250,55 @@ impl Syncs {
         (cell.open, cell.uncommitted) = (List::EMPTY, List::EMPTY);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ClientId, Requester, StorageOperation};
+    use odonata_engine::Plain;
+    use odonata_units::Time;
+
+    fn request(token: u32, operation: StorageOperation, object: u64) -> StorageRequest {
+        let header = RequestHeader {
+            client: ClientId::from(Requester::Rank(0)),
+            token,
+            owner: 0,
+        };
+        StorageRequest {
+            header,
+            operation,
+            object,
+            offset: 0,
+            bytes: 10,
+        }
+    }
+
+    /// Writes 0 and 2 to file 7 and write 1 to file 8 are acknowledged early; write 3 to file 7 after the synchronization.
+    #[test]
+    fn a_synchronization_waits_for_the_writes_acknowledged_before_it() {
+        let (mut syncs, mut requests) = (Syncs::new(1), Pool::new());
+        let acknowledge = |syncs: &mut Syncs, requests: &mut Pool<OpenRequest>, object| {
+            let write = request(0, StorageOperation::Write, object);
+            let slot = requests.allocate::<Plain>(OpenRequest::new(Time::ZERO, (0, 0), write));
+            syncs.acknowledge_early::<Plain>(slot, requests);
+        };
+        for object in [7, 8, 7] {
+            acknowledge(&mut syncs, &mut requests, object);
+        }
+        let sync = request(9, StorageOperation::Sync { to_last_tier: false }, 7);
+        let (slot, waits) = syncs.arrive::<Plain>(0, sync, &requests);
+        assert!(waits);
+        acknowledge(&mut syncs, &mut requests, 7);
+        let mut left = Vec::new();
+        for write in [3, 0, 1, 2] {
+            let oldest = syncs.oldest_write(slot, &requests);
+            assert_eq!(syncs.commit::<Plain>(write, &mut requests), [slot]);
+            left.push((oldest, syncs.waits_no_longer_for::<Plain>(slot, requests.get(write))));
+        }
+        let expected = [(Some(0), None), (Some(0), Some(1)), (Some(2), None), (Some(2), Some(0))];
+        assert_eq!(left, expected);
+        assert_eq!(syncs.oldest_write(slot, &requests), None);
+        assert_eq!(syncs.end::<Plain>(slot), (0, sync.header));
+        assert_eq!((syncs.live(), syncs.is_any_open(0)), (0, false));
+    }
+}
