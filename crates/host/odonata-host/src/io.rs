@@ -3,6 +3,7 @@
 pub(crate) mod calls;
 pub(crate) mod client;
 mod effects;
+pub(crate) mod facts;
 pub(crate) mod fault_waits;
 mod lock;
 pub(crate) mod lower_tier;

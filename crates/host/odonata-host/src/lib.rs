@@ -82,7 +82,7 @@ pub use lost::progress::{JobStamp, LostInterval};
 pub use measured::HostMeasured;
 pub use metrics::{IoOperation, IoRecord, IterationRecord, MessageRecord, RankMetrics, ReportRecord};
 pub use mpi::match_log::MatchRecord;
-pub use params::{BookParams, FileAccess, HostParams, Job, JobProgram, RecordParams, ServerOutage};
+pub use params::{FileAccess, HostParams, Job, JobProgram, LedgerParams, RecordParams, ServerOutage};
 pub use payload::{JobSignal, Payload};
 pub use plan::HostPlan;
 pub use timeline::{
@@ -207,7 +207,7 @@ impl Hosts {
             HostEvent::ClientRetry { part } => self.client_timer(run, Timer::Retry { part }),
             HostEvent::MetadataDone { call } => self.metadata_done(run, call),
         }
-        self.note_server_losses::<C>(ctx.now());
+        self.servers_have_worked::<C>(ctx.now());
         self.note_effect::<C>(lp, ctx.now());
     }
 
@@ -237,6 +237,6 @@ impl Hosts {
                 self.arrived(run, message.content, message.bytes, message.created);
             }
         }
-        self.note_server_losses::<C>(ctx.now());
+        self.servers_have_worked::<C>(ctx.now());
     }
 }

@@ -198,7 +198,7 @@ impl Hosts {
     }
 
     fn stages(&self) -> BTreeMap<u16, StageMeasured> {
-        let metrics = self.io.servers.servers().stage_metrics();
+        let metrics = self.io.servers.servers().measured().stage_metrics();
         let of_job = |(job, metrics)| {
             let times = self.io.stages.times(job);
             (job, StageMeasured { times, metrics })

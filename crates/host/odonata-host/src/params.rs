@@ -39,7 +39,7 @@ pub struct HostParams {
     /// Outages of servers or of single devices.
     pub outages: Vec<ServerOutage>,
     /// Ledgers of waiting time per pair of jobs, for locks and metadata, if enabled.
-    pub books: Option<BookParams>,
+    pub ledger: Option<LedgerParams>,
     /// Whether ranks report their lost time; needs the ledgers of the fabric and of the servers.
     pub lost_time: bool,
     /// How many of the last waits of each rank are kept, with the place of the loss and the job that caused it.
@@ -80,7 +80,7 @@ pub struct ServerOutage {
 
 /// Parameters of the ledgers of waiting time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BookParams {
+pub struct LedgerParams {
     /// Number of jobs.
     pub jobs: u16,
     /// Interval of the time series, if requested.

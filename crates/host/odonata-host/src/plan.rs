@@ -176,7 +176,7 @@ impl HostPlan {
 
     /// The hosts of the whole machine, with `servers`.
     pub fn whole(&self, servers: Servers) -> Hosts {
-        let all: Vec<u32> = (0..servers.len()).collect();
+        let all: Vec<u32> = (0..servers.measured().len()).collect();
         let mut servers = Some(servers);
         let whole = 0..self.processes;
         let mut parts = self.parts(std::slice::from_ref(&whole), |numbers| {
@@ -350,7 +350,7 @@ impl HostPlan {
                     fault_waits: FaultWaits::new(
                         (all_servers, self.first_metadata),
                         &self.params.outages,
-                        self.params.books,
+                        self.params.ledger,
                         (&places, tiers.len().max(1) as u8),
                     ),
                     metadata: MetadataNodes::new(server_lists[part][storage_of(part)..].into(), &self.params),

@@ -44,7 +44,7 @@ use odonata_network::settings::Jitter;
 use odonata_network::{
     Blueprint, Link, NetworkParams, Nic, RemoteEvent, RemoteUpdate, RouterModel, Switching, deadlock,
 };
-use odonata_storage::{ServerParams, Servers};
+use odonata_storage::{ServerParams, ServersBuilder};
 use odonata_topology::{Arrangement, Dragonfly, DragonflyShape, Peer};
 use odonata_units::{Bandwidth, Bytes, PerByte};
 use odonata_workload::collective::Rules;
@@ -197,7 +197,7 @@ impl Setup {
             metadata: None,
             outages: Vec::new(),
             metadata_faults: Vec::new(),
-            books: None,
+            ledger: None,
             lost_time: false,
             lost_time_path: 0,
             lost_time_interval: None,
@@ -338,7 +338,7 @@ impl Setup {
         let vcs = routing.virtual_channels();
         let blueprint = Blueprint::new(self.network(), routing, vcs);
         let tiers = self.params.tiers.len().max(1);
-        let servers = Servers::new(self.servers.clone())
+        let servers = ServersBuilder::new(self.servers.clone())
             .unwrap()
             .with_faults(|_, _| self.slow.clone())
             .shared_by(&vec![1.0; self.jobs.len()])
@@ -362,8 +362,11 @@ impl Setup {
             None => servers,
         };
         let servers = match self.params.lost_time {
-            true => servers.with_blame(self.jobs.len() as u16, None).with_losses(),
-            false => servers,
+            true => {
+                let jobs = self.jobs.len() as u16;
+                servers.with_blame(jobs, None, false).with_losses().build()
+            }
+            false => servers.build(),
         };
         let topology = blueprint.routing().topology();
         let mut params = self.params.clone();

@@ -6,7 +6,7 @@ use crate::mpi::match_log::MatchRecord;
 use crate::params::JobProgram;
 use odonata_engine::Time;
 use odonata_network::Histogram;
-use odonata_storage::Servers;
+use odonata_storage::MeasuredServers;
 
 /// Properties of a job.
 #[derive(Clone, Copy, Debug)]
@@ -81,9 +81,9 @@ impl Hosts {
         self.records.message_latency()
     }
 
-    /// The storage servers.
-    pub fn servers(&self) -> &Servers {
-        self.io.servers.servers()
+    /// What the storage servers have and have measured.
+    pub fn servers(&self) -> MeasuredServers<'_> {
+        self.io.servers.servers().measured()
     }
 
     /// Number of reads and writes in progress from ranks of this part.
@@ -97,10 +97,10 @@ impl Hosts {
         self.io.metadata.fail_until(now);
     }
 
-    /// Closes the ledgers of the servers at `now`, for a run that ends in the middle of requests.
-    pub fn close_books(&mut self, now: Time) {
-        self.io.servers.close_books(now);
-        self.io.metadata.close_books(now);
+    /// Charges the open waits at the servers at `now`, for a run that ends in the middle of requests.
+    pub fn charge_open_waits(&mut self, now: Time) {
+        self.io.servers.charge_open_waits(now);
+        self.io.metadata.charge_open_waits(now);
     }
 
     /// Bytes of memory held by the state of the hosts, excluding records and storage servers.

@@ -76,13 +76,20 @@ impl DeviceQueues {
         queue.last = owner;
     }
 
-    /// An access of `device` has ended. Returns since when the device was busy, if it is idle now.
-    pub(crate) fn ends<M: Mode>(&mut self, device: u32) -> Option<Time> {
+    /// An access of `device` has ended.
+    pub(crate) fn ends<M: Mode>(&mut self, device: u32) {
         let queue = self.queues.edit::<M>(device);
         debug_assert!(queue.serving > 0, "device {device} serves an access");
         queue.handed -= 1;
         queue.serving -= 1;
-        (queue.serving == 0).then_some(queue.busy_since)
+    }
+
+    /// Since when `device` is busy, if it has one access in service: it is idle after that one.
+    pub(crate) fn busy_since_if_last(&self, device: u32) -> Option<Time> {
+        let DeviceQueue {
+            serving, busy_since, ..
+        } = *self.queues.get(device);
+        (serving == 1).then_some(busy_since)
     }
 
     /// Forgets the pieces that wait for `device`.
@@ -113,5 +120,37 @@ impl DeviceQueues {
             handed, serving, last, ..
         } = *self.queues.get(device);
         (serving == 0 || handed == 1).then_some(last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use odonata_engine::{NIL, Plain};
+
+    #[test]
+    fn accesses_are_queued_handed_and_served_and_the_busy_time_is_their_union() {
+        let (mut queues, mut pieces, ns) = (DeviceQueues::new(1), Pool::new(), Time::from_ns);
+        for owner in [4, 5, 6] {
+            let piece = pieces.allocate::<Plain>(Piece::new(Time::ZERO, (0, 0), (NIL, owner), 0, 0, 10));
+            let accesses = queues.join::<Plain>(0, piece, &mut pieces);
+            assert_eq!(accesses, piece + 1);
+        }
+        // A device that takes two accesses at once.
+        for slot in [0, 1] {
+            let mut waiting = queues.next_of(0, 2).expect("there is room at the device");
+            assert_eq!(waiting.pop(&pieces), Some(slot));
+            queues.hand_over::<Plain>(0, waiting);
+        }
+        assert!(queues.next_of(0, 2).is_none() && queues.next_of(0, 3).is_some());
+        queues.begins::<Plain>(ns(10), 0, 4);
+        assert_eq!(queues.holder(0), None, "two accesses have the device");
+        queues.begins::<Plain>(ns(15), 0, 5);
+        assert_eq!((queues.in_service(0), queues.busy_since_if_last(0)), (2, None));
+        queues.ends::<Plain>(0);
+        assert_eq!(queues.busy_since_if_last(0), Some(ns(10)), "busy since the first");
+        assert_eq!((queues.holder(0), queues.accesses(0)), (Some(5), 2));
+        queues.ends::<Plain>(0);
+        assert_eq!((queues.in_service(0), queues.accesses(0)), (0, 1));
     }
 }

@@ -106,11 +106,6 @@ impl Devices {
         &self.params[device as usize]
     }
 
-    /// Space on `device`, in bytes.
-    pub(crate) fn capacity(&self, device: u32) -> u64 {
-        self.params[device as usize].capacity.0
-    }
-
     /// Accesses of `device` that paid for a seek; the model defines a seek.
     pub(crate) fn seeks(&self, device: u32) -> u64 {
         let place = self.places[device as usize];
@@ -166,7 +161,7 @@ impl Devices {
     }
 
     /// Writes the volatile cache of `device` to its medium. Returns the time when everything is on the medium.
-    pub(crate) fn flush<M: Mode>(&mut self, device: u32, now: Time) -> Time {
+    fn flush<M: Mode>(&mut self, device: u32, now: Time) -> Time {
         match self.clocks.get(device as usize) {
             Some(clock) if !clock.is_sound() => {
                 let own = clock.device_time(now);
@@ -178,6 +173,18 @@ impl Devices {
             }
             _ => self.flush_at::<M>(device, now),
         }
+    }
+
+    /// Writes the volatile caches of all devices of `server` out. Returns the last time, and its device, if it is later than now.
+    pub(crate) fn flush_all<M: Mode>(&mut self, server: u32, now: Time) -> Option<(Time, u32)> {
+        let mut last = None;
+        for device in self.of(server) {
+            let end = self.flush::<M>(device, now);
+            if end > last.map_or(now, |(at, _)| at) {
+                last = Some((end, device));
+            }
+        }
+        last
     }
 
     /// `flush` in the device's own time.

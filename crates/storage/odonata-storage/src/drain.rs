@@ -1,125 +1,143 @@
-//! The drain: from the device to the external file system, block by block.
+//! The drain: what leaves a server, and how far it has come.
 //!
-//! The drain is a pipeline of two stages with a buffer each: the device reads one block while the link carries the previous one.
-//! The buffers are not part of the memory pool, because freeing space must never wait for a request that needs space. The external
-//! file system is a rate and a latency.
+//! A server drains to an external file system, which is a rate and a latency ([`DrainPipelines`]), or to the servers of a lower
+//! tier ([`Reserves`]). At a server with an [index](crate::Extents), blocks leave in the order of objects and bytes, from the last
+//! position of the drain. Without an index, they leave in the order in which they were written. The device then sees the drain as
+//! one object of its own, read from beginning to end: the drain seeks whenever the device served requests in between. The file of a
+//! block is not tracked. Reads are served from the device whether or not their bytes have been drained.
 //!
-//! At a server with an [index](crate::Extents), blocks leave in the order of objects and bytes, from the last position of the
-//! drain. Without an index, they leave in the order in which they were written. The device then sees the drain as one object of its
-//! own, read from beginning to end: the drain seeks whenever the device served requests in between. The file of a block is not
-//! tracked. Reads are served from the device whether or not their bytes have been drained.
+//! Blocks that leave use buffers beside the memory pool: freeing space never waits for a request that needs space.
 
-use crate::open_request::Piece;
-use crate::server::DrainStage;
-use crate::{Action, Actions, Servers};
-use odonata_engine::{Mode, NIL};
-use odonata_units::Time;
+mod pipeline;
+mod reserve;
 
-/// The object that the device sees when the drain reads.
+use odonata_engine::{List, Mode, NIL, Pool, Store, journalled};
+
+use crate::ServerParams;
+use crate::index::LeavingBlock;
+pub(crate) use pipeline::DrainPipelines;
+pub(crate) use reserve::{Reserved, Reserves};
+
+/// The object that the device sees when the drain of a server without an index reads.
 const DRAIN_OBJECT: u64 = u64::MAX;
 
-impl Servers {
-    /// The block in transfer from `server` is safe, as announced by [`Action::DrainUntil`]: its space is free again.
-    pub fn drain_done<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
-        self.is_up::<M>(now, server);
-        let drain = self.drains.edit::<M>(server);
-        let slot = drain.sending;
-        debug_assert_ne!(slot, NIL, "server {server} is draining");
-        let Piece {
-            bytes, owner, device, ..
-        } = *self.pieces.get(slot);
-        drain.sending = NIL;
-        let link_next = drain.fetched;
-        self.store_in_lower_tier::<M>(slot);
-        self.pieces.free::<M>(slot);
-        self.spaces.edit::<M>(device).drained += bytes;
-        self.metrics.edit::<M>(server).bytes_drained += bytes;
+/// The position of the drain on one device.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+struct Cursor {
+    /// Where the drain continues in the index: object, and byte of it.
+    object: u64,
+    offset: u64,
+    /// Bytes that have been chosen to leave so far.
+    chosen: u64,
+    /// Bytes written and not chosen yet, oldest first; only without an index.
+    written: List,
+}
 
-        self.settle_space::<M>(now, device, owner);
-        self.reserve::<M>(now, device, actions);
-        if link_next {
-            self.transfer::<M>(now, server, actions);
-        }
-        self.feed_drain::<M>(now, server, actions);
-        self.note_occupancy::<M>(now, server);
-    }
+/// Consecutively written bytes of one job.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Run {
+    bytes: u64,
+    owner: u16,
+    next: u32,
+}
 
-    /// Starts to read the next block if the server should drain, has written bytes to drain, and the buffer of the first stage is
-    /// free. A device for whose space a request waits comes first; otherwise devices take turns.
-    pub(crate) fn feed_drain<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
-        let params = &self.params[server as usize];
-        let Some(to) = params.drain else {
-            self.feed_lower_tier::<M>(now, server, actions);
-            return;
-        };
-        let DrainStage { fetching, turn, .. } = *self.drains.get(server);
-        if fetching != NIL {
-            return;
-        }
-        // Leaving blocks will free their space without a further block.
-        let devices = self.devices.of(server);
-        let stays = |device: u32| self.spaces.get(device).used - self.spaces.get(device).leaving;
-        let will_be_used: u64 = devices.clone().map(stays).sum();
-        let lacks_space = |device: &u32| {
-            let will_be_free = self.devices.capacity(*device) - stays(*device);
-            let waiting = self.first_reservation(*device);
-            waiting.is_some_and(|request| self.needs(*device, &self.requests.get(request).what) > will_be_free)
-        };
-        let has_some = |device: &u32| self.spaces.get(*device).dirty > 0;
-        let count = devices.len() as u32;
-        let in_turn = (0..count).map(|n| devices.start + (turn + n) % count).filter(has_some);
-        let device = match in_turn.clone().find(lacks_space) {
-            Some(device) => device,
-            None if will_be_used <= to.threshold.0 => return,
-            None => match in_turn.clone().next() {
-                Some(device) => device,
-                None => return,
-            },
-        };
-        let block = params.block();
-        let (owner, object, offset, bytes) = if self.is_indexed(server) {
-            let chosen = self.choose_to_leave::<M>(device, block, |_| true);
-            chosen.expect("something of the device is there alone")
-        } else {
-            let space = self.spaces.edit::<M>(device);
-            let (cursor, bytes) = (space.fetched, block.min(space.dirty));
-            space.dirty -= bytes;
-            space.leaving += bytes;
-            (self.books.drained::<M>(device, bytes), DRAIN_OBJECT, cursor, bytes)
-        };
-        self.spaces.edit::<M>(device).fetched += bytes;
-        let piece = Piece::new(now, (server, device), (NIL, owner), object, offset, bytes);
-        let slot = self.pieces.allocate::<M>(piece);
-        let drain = self.drains.edit::<M>(server);
-        drain.fetching = slot;
-        drain.turn = (device - self.devices.of(server).start + 1) % count;
-        self.join_device::<M>(now, slot, actions);
-    }
+odonata_engine::slots!(Run);
 
-    /// The device has read the block of the first stage.
-    pub(crate) fn fetched<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
-        let drain = self.drains.edit::<M>(server);
-        if self.pieces.get(drain.fetching).removed {
-            self.pieces.free::<M>(std::mem::replace(&mut drain.fetching, NIL));
-            self.feed_drain::<M>(now, server, actions);
-            return;
-        }
-        drain.fetched = true;
-        if drain.sending == NIL {
-            self.transfer::<M>(now, server, actions);
-            self.feed_drain::<M>(now, server, actions);
+/// The positions of the drains of a set of devices.
+#[derive(Debug)]
+pub(crate) struct DrainCursors {
+    cursors: Store<Cursor>,
+    runs: Pool<Run>,
+}
+journalled!(DrainCursors { cursors, runs });
+
+impl DrainCursors {
+    /// Of `devices` devices without contents.
+    pub(crate) fn new(devices: usize) -> Self {
+        DrainCursors {
+            cursors: Store::filled(devices, Cursor::default()),
+            runs: Pool::new(),
         }
     }
 
-    /// Moves the block of the first stage to the link.
-    fn transfer<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
-        let drain = self.drains.edit::<M>(server);
-        drain.sending = drain.fetching;
-        drain.fetching = NIL;
-        drain.fetched = false;
-        let sending = drain.sending;
-        self.pieces.edit::<M>(sending).down = true;
-        let time = self.transfer_time(server, self.pieces.get(sending).bytes);
-        actions.push(Action::DrainUntil { server, at: now + time });
+    /// Where the drain of `device` continues in the index: object, and byte of it.
+    pub(crate) fn position(&self, device: u32) -> (u64, u64) {
+        let Cursor { object, offset, .. } = *self.cursors.get(device);
+        (object, offset)
+    }
+
+    /// The drain of `device` continues behind `block`.
+    pub(crate) fn passes<M: Mode>(&mut self, device: u32, block: &LeavingBlock) {
+        let cursor = self.cursors.edit::<M>(device);
+        (cursor.object, cursor.offset) = (block.object, block.offset + block.bytes);
+    }
+
+    /// `bytes` bytes of `owner` have been written to `device`, whose server keeps no index.
+    pub(crate) fn append<M: Mode>(&mut self, device: u32, owner: u16, bytes: u64) {
+        let mut list = self.cursors.get(device).written;
+        if list.tail != NIL && self.runs.get(list.tail).owner == owner {
+            self.runs.edit::<M>(list.tail).bytes += bytes;
+            return;
+        }
+        let slot = self.runs.allocate::<M>(Run {
+            bytes,
+            owner,
+            next: NIL,
+        });
+        list.push::<M, _>(&mut self.runs, slot);
+        self.cursors.edit::<M>(device).written = list;
+    }
+
+    /// The oldest `bytes` bytes of `device`, whose server keeps no index, leave. They belong to the job that wrote the first of them.
+    pub(crate) fn take_oldest<M: Mode>(&mut self, device: u32, bytes: u64) -> LeavingBlock {
+        let Cursor {
+            chosen,
+            written: mut list,
+            ..
+        } = *self.cursors.get(device);
+        let (mut first, mut left) = (None, bytes);
+        while left > 0 && list.head != NIL {
+            let Run { bytes, owner, .. } = *self.runs.get(list.head);
+            first = first.or(Some(owner));
+            if bytes > left {
+                self.runs.edit::<M>(list.head).bytes -= left;
+                break;
+            }
+            left -= bytes;
+            if let Some(slot) = list.pop(&self.runs) {
+                self.runs.free::<M>(slot);
+            }
+        }
+        let cursor = self.cursors.edit::<M>(device);
+        (cursor.written, cursor.chosen) = (list, chosen + bytes);
+        LeavingBlock {
+            owner: first.unwrap_or(0),
+            object: DRAIN_OBJECT,
+            offset: chosen,
+            bytes,
+        }
+    }
+}
+
+/// Whether the drain of `server` takes blocks in the order in which they were written.
+pub(crate) fn is_in_order_of_writes(server: &ServerParams) -> bool {
+    server.drain.is_some() && !server.manager.extents
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use odonata_engine::Plain;
+
+    #[test]
+    fn blocks_leave_in_the_order_of_writes_and_belong_to_the_writer_of_their_first_byte() {
+        let mut cursors = DrainCursors::new(2);
+        for (owner, bytes) in [(3, 100), (3, 50), (4, 100)] {
+            cursors.append::<Plain>(1, owner, bytes);
+        }
+        let blocks = [120, 60, 70].map(|bytes| cursors.take_oldest::<Plain>(1, bytes));
+        let named = blocks.map(|block| (block.owner, block.offset, block.bytes));
+        assert_eq!(named, [(3, 0, 120), (3, 120, 60), (4, 180, 70)]);
+        assert_eq!(cursors.runs.live(), 0, "250 bytes were written, and 250 have left");
     }
 }

@@ -1,5 +1,5 @@
-//! Faults: periods in which devices and metadata servers are slower or stall; failures of servers (`failure`), of their devices
-//! (`device_failure`) and of metadata servers.
+//! Faults: periods in which devices and metadata servers are slower or stall; failures ([`failures`]) of servers, of their devices
+//! and of metadata servers.
 //!
 //! A device has a clock of its own. It runs at the rate of time, at `1 / factor` of that rate while the device is slow, and not at
 //! all while the device stalls:
@@ -14,6 +14,8 @@
 //!
 //! This clock times accesses: an access of service time `c` ends when the clock has advanced by `c` since its turn, however much of
 //! it was done when the fault began. Device models know nothing of faults. Without a failure, no data are lost.
+
+pub(crate) mod failures;
 
 use odonata_units::{Problem, Time};
 use schemars::JsonSchema;

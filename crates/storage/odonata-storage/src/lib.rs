@@ -28,12 +28,12 @@
 //!
 //! **Drain.** Above a threshold, and whenever a reservation waits for space, blocks go through the device's queue and over a link
 //! to the external file system; then their space is free. Without a drain, a full server blocks its writers forever:
-//! [`Servers::blocked_writes`] lists them when no event is left.
+//! [`MeasuredServers::blocked_writes`] lists them when no event is left.
 //!
 //! **Parallel runs.** A server is part of its node: each partition holds a [`Servers`] for its own nodes, and journals it with its
 //! own state.
 //!
-//! **Conservation.** [`Servers::audit`] checks at the end that every byte and block is accounted for.
+//! **Conservation.** [`MeasuredServers::audit`] checks at the end that every byte and block is accounted for.
 //!
 //! Units: times are [`Time`](odonata_units::Time) (picoseconds), sizes and offsets bytes (`u64`), rates
 //! [`Bandwidth`](odonata_units::Bandwidth) (bytes per second).
@@ -45,7 +45,7 @@
 //! ```
 //! use odonata_engine::Plain;
 //! use odonata_device::{DeviceModel, Rate};
-//! use odonata_storage::{Action, Actions, ClientId, RequestHeader, Requester, ServerParams, Servers, StorageOperation, StorageRequest};
+//! use odonata_storage::{Action, Actions, ClientId, RequestHeader, Requester, ServerParams, ServersBuilder, StorageOperation, StorageRequest};
 //! use odonata_units::{Bandwidth, Bytes, Time};
 //!
 //! let device = Rate {
@@ -57,7 +57,7 @@
 //! };
 //! let mut params = ServerParams::new(DeviceModel::Rate(device), 10_000, 4_000);
 //! params.manager.block = Bytes(1_000);
-//! let mut servers = Servers::new(vec![params]).unwrap();
+//! let mut servers = ServersBuilder::new(vec![params]).unwrap().build();
 //!
 //! let mut now = Time::ZERO;
 //! let (mut todo, mut actions) = (Vec::new(), Actions::new());
@@ -80,70 +80,60 @@
 //!     todo.sort_by_key(|action| !matches!(action, Action::DeviceDone { .. }));
 //! }
 //! assert_eq!(answered, Some((7, Time::from_ns(3 * 100 + 2_500))));
-//! servers.audit().unwrap();
+//! servers.measured().audit().unwrap();
 //! ```
 //!
 //! [`FileLayout`], a pure function, assigns the bytes of files to servers. [`ExtentLocks`] control access to ranges of files.
 //! [`MetadataServers`], on nodes of their own or on those of storage servers, answer calls that open, create and look up files.
 //!
-//! Devices are those of `odonata-device`. Read `params` for the parameters and `manager` for the life of a request. Then read
-//! `service` and `device_queues`, `memory`, `sharing` (fair queueing), `contents` and `extents` (the index of contents), `drain`,
-//! `lower_tier`, `stage`, `sync`, `remove`, `blame` and `audit`. `faults` covers slow and stalled devices and metadata servers;
-//! `failure` and `device_failure` cover servers and devices that fail.
+//! Devices are those of `odonata-device`. Read `params` for the parameters and `servers` for the life of a request. Then read the
+//! parts that it routes between: `space`, `memory`, `device_queues` and `sharing` (fair queueing), `index`, `drain`, `stage`, `sync`,
+//! `remove`, `faults`. `observe` has the instruments, `measured` what they and the parts tell at the end.
 
-mod accesses;
 mod action;
-mod audit;
-mod blame;
-mod contents;
-mod device_failure;
+mod builder;
 mod device_queues;
 mod devices;
 mod drain;
-mod extents;
-mod failure;
 mod faults;
+mod index;
 mod layout;
 mod lock;
-mod lower_tier;
-mod manager;
+mod measured;
 mod memory;
 mod metadata;
 mod observe;
-mod occupancy;
 mod open_request;
 mod params;
 mod remove;
 mod request;
-mod server;
-mod service;
+mod servers;
 pub mod settings;
 mod sharing;
+mod space;
 mod stage;
 mod sync;
+mod trace;
 
-pub use accesses::DeviceAccess;
 pub use action::{Action, Actions, Origin};
-pub use audit::BlockedWrite;
-pub use blame::{
-    DIRECTORY, FAULT, LOCK, METADATA_FAULT, RESERVED, RESOURCES, RequestLoss, SERVER_RESOURCES, ServerCharge,
-    ServerWaitSeries, THREAD,
-};
-pub use extents::{Extent, Extents, Place};
-pub use failure::Losses;
+pub use builder::ServersBuilder;
+pub use faults::failures::Losses;
 pub use faults::{Fault, FaultKind, FaultMetrics, FaultPeriod, Outage};
+pub use index::{Extent, Extents, Place};
 pub use layout::{FileLayout, FileName, Layout, Part, Parts, Start, StripeCount, Striped, Striping};
-pub use lock::{ExtentLocks, LockCharge, LockMetrics, Locks};
-pub use lower_tier::{TierContents, TierMetrics};
-pub use manager::Servers;
+pub use lock::{ExtentLocks, Locks};
+pub use measured::{BlockedWrite, MeasuredServers, TierContents};
 pub use metadata::{
-    Begun, CALLS as METADATA_CALLS, Distribution, Metadata, MetadataCall, MetadataCharge, MetadataMetrics,
-    MetadataName, MetadataParams, MetadataServers,
+    Begun, CALLS as METADATA_CALLS, Distribution, Metadata, MetadataCall, MetadataMetrics, MetadataName,
+    MetadataParams, MetadataServers,
 };
-pub use observe::{AccessKind, ServerAccess};
-pub use occupancy::Occupancy;
+pub use observe::{
+    DIRECTORY, DeviceAccess, DeviceMetrics, FAULT, LOCK, LockCharge, LockMetrics, METADATA_FAULT, MetadataCharge,
+    Metrics, Occupancy, RESERVED, RESOURCES, RequestLoss, RequestWaits, SERVER_RESOURCES, ServerCharge,
+    ServerWaitSeries, StageMetrics, THREAD, TierMetrics,
+};
 pub use params::{DeviceParams, ParamsError, ServerParams};
 pub use request::{ClientId, RequestHeader, Requester, StorageOperation, StorageRequest};
-pub use server::{DeviceMetrics, Metrics};
+pub use servers::Servers;
 pub use settings::{Assignment, Drain, Position, SyncDepth};
-pub use stage::StageMetrics;
+pub use trace::{AccessKind, ServerAccess};

@@ -23,8 +23,8 @@
 //! The state machine does not know the network. It names the clients to ask ([`ExtentLocks::request`]); its caller reports answers
 //! ([`ExtentLocks::revoked`]) and ends of requests ([`ExtentLocks::finished`]).
 
-use crate::{ClientId, LOCK, Outage, RequestLoss, StorageRequest};
-use odonata_blame::Ledger;
+use crate::observe::LockWaits;
+use crate::{ClientId, LockCharge, LockMetrics, Outage, RequestLoss, StorageRequest};
 use odonata_engine::{List, Mode, NIL, Plain, Pool, Store, journalled};
 use odonata_units::{Bytes, Problem, Time, mix64};
 use schemars::JsonSchema;
@@ -65,15 +65,6 @@ impl Locks {
             _ => Ok(()),
         }
     }
-}
-
-/// The lock metrics of one server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LockMetrics {
-    /// Revoked locks.
-    pub revocations: u64,
-    /// From arrival to grant, summed over requests, in ps.
-    pub wait_ps: u128,
 }
 
 /// A range of an object.
@@ -129,8 +120,6 @@ struct Holder {
     what: StorageRequest,
     server: u32,
     arrived: Time,
-    /// The end of the part of its wait that is charged; kept only with books.
-    since: Time,
     /// Locks whose revocation it waits for.
     revocations: u32,
     /// Requests whose end it waits for.
@@ -159,12 +148,7 @@ pub struct ExtentLocks {
     buckets: Store<Bucket>,
     locks: Pool<Lock>,
     holders: Pool<Holder>,
-    metrics: Store<LockMetrics>,
-    /// The ledger has a line per server.
-    ledger: Ledger,
-    /// Whether waits of single requests are recorded, in `losses`.
-    tells_losses: bool,
-    losses: Vec<RequestLoss>,
+    waits: LockWaits,
     /// The outages of each server, and how many of them have begun; empty without failures.
     outages: Vec<Vec<Outage>>,
     begun: Store<u32>,
@@ -173,23 +157,9 @@ journalled!(ExtentLocks {
     buckets,
     locks,
     holders,
-    metrics,
-    ledger,
+    waits,
     begun
 });
-
-/// The time that requests of one job waited for locks of another job at one server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LockCharge {
-    /// The server.
-    pub server: u32,
-    /// The job whose requests waited.
-    pub victim: u16,
-    /// The job whose locks or requests they waited for; `None` if the run ended before that was known.
-    pub culprit: Option<u16>,
-    /// The waiting time, summed over requests.
-    pub time: Time,
-}
 
 impl ExtentLocks {
     /// The locks of `servers` servers. Without settings there are no locks, and no request waits.
@@ -200,10 +170,7 @@ impl ExtentLocks {
             buckets: Store::filled((servers * BUCKETS) as usize, Bucket::default()),
             locks: Pool::new(),
             holders: Pool::new(),
-            metrics: Store::filled(servers as usize, LockMetrics::default()),
-            ledger: Ledger::off(),
-            tells_losses: false,
-            losses: Vec::new(),
+            waits: LockWaits::new(servers as usize),
             outages: Vec::new(),
             begun: Store::new(),
         }
@@ -211,7 +178,7 @@ impl ExtentLocks {
 
     /// Adds failures: `of` returns the times when a server is away.
     pub fn with_failures(mut self, of: impl Fn(u32) -> Vec<Outage>) -> Self {
-        let outages: Vec<_> = (0..self.metrics.len() as u32).map(of).collect();
+        let outages: Vec<_> = (0..self.buckets.len() as u32 / BUCKETS).map(of).collect();
         if outages.iter().any(|outages| !outages.is_empty()) {
             self.begun = Store::filled(outages.len(), 0);
             self.outages = outages;
@@ -219,21 +186,21 @@ impl ExtentLocks {
         self
     }
 
-    /// Keeps books of the waits between `jobs` jobs; with `interval`, also as a time series.
+    /// Keeps a ledger of the waits between `jobs` jobs; with `interval`, also as a time series.
     pub fn with_blame(mut self, jobs: u16, interval: Option<Time>) -> Self {
-        self.ledger = Ledger::new(vec![0; self.metrics.len()], 1, jobs, 1, interval);
+        self.waits.keep_ledger(jobs, interval);
         self
     }
 
-    /// Records the waits of single requests, if books are kept.
+    /// Records the waits of single requests, if there is a ledger.
     pub fn with_losses(mut self) -> Self {
-        self.tells_losses = self.ledger.is_on();
+        self.waits.record_requests();
         self
     }
 
     /// The waits that have ended since the last call, if they are recorded.
     pub fn take_losses(&mut self) -> Vec<RequestLoss> {
-        std::mem::take(&mut self.losses)
+        self.waits.take_losses()
     }
 
     /// The settings, if there are locks.
@@ -282,7 +249,6 @@ impl ExtentLocks {
             what,
             server,
             arrived: now,
-            since: now,
             revocations,
             blockers,
             dead: false,
@@ -291,10 +257,10 @@ impl ExtentLocks {
         bucket.holders.push::<M, _>(&mut self.holders, holder);
         *self.buckets.edit::<M>(index) = bucket;
         if revocations > 0 {
-            self.metrics.edit::<M>(server).revocations += u64::from(revocations);
+            self.waits.locks_are_revoked::<M>(server, revocations);
         }
-        if self.ledger.is_on() && revocations + blockers > 0 {
-            self.ledger.wait_begins::<M>(now, what.header.owner);
+        if revocations + blockers > 0 {
+            self.waits.request_waits::<M>(now, holder, &what);
         }
         holder
     }
@@ -318,7 +284,8 @@ impl ExtentLocks {
             }
             return false;
         }
-        self.charge_and_lose::<M>(now, holder, culprit);
+        let Holder { server, what, .. } = *self.holders.get(holder);
+        (self.waits).lock_is_released::<M>(now, holder, (server, &what), culprit);
         self.holders.edit::<M>(holder).revocations -= 1;
         self.granted::<M>(now, holder)
     }
@@ -360,14 +327,16 @@ impl ExtentLocks {
                 self.locks.free::<M>(slot);
             }
             while let Some(slot) = holders.pop(&self.holders) {
-                let Holder { what, revocations, .. } = *self.holders.get(slot);
+                let Holder {
+                    what,
+                    revocations,
+                    arrived,
+                    ..
+                } = *self.holders.get(slot);
                 if self.waits(slot) {
-                    // The rest is charged to its own job: the holders are gone with the server.
-                    self.charge::<M>(now, slot, what.header.owner);
-                    let cell = self.holders.edit::<M>(slot);
-                    cell.blockers = 0;
-                    let arrived = cell.arrived;
-                    self.wait_is_over::<M>(now, server, what.header.owner, arrived);
+                    self.waits.server_fails::<M>(now, slot, (server, &what));
+                    self.holders.edit::<M>(slot).blockers = 0;
+                    self.waits.wait_ends::<M>(now, (server, &what), arrived);
                 }
                 match revocations {
                     0 => self.holders.free::<M>(slot),
@@ -376,13 +345,6 @@ impl ExtentLocks {
             }
             *self.buckets.edit::<M>(index) = Bucket::default();
         }
-    }
-
-    fn wait_is_over<M: Mode>(&mut self, now: Time, server: u32, owner: u16, arrived: Time) {
-        if self.ledger.is_on() {
-            self.ledger.wait_ends::<M>(now, owner);
-        }
-        self.metrics.edit::<M>(server).wait_ps += u128::from((now - arrived).0);
     }
 
     /// Request `holder` has ended. Appends the requests that continue now, in the order of their arrival, to `next`.
@@ -397,7 +359,8 @@ impl ExtentLocks {
         let mut slot = bucket.holders.head;
         while slot != NIL {
             if later && self.holders.get(slot).range.conflicts(&range) {
-                self.charge_and_lose::<M>(now, slot, what.header.owner);
+                let waiting = self.holders.get(slot).what;
+                (self.waits).lock_is_released::<M>(now, slot, (server, &waiting), what.header.owner);
                 self.holders.edit::<M>(slot).blockers -= 1;
                 if self.granted::<M>(now, slot) {
                     next.push(slot);
@@ -419,7 +382,7 @@ impl ExtentLocks {
 
     /// The metrics of each server; empty without locks.
     pub fn metrics(&self) -> impl Iterator<Item = LockMetrics> {
-        self.metrics.iter().copied()
+        self.waits.metrics()
     }
 
     /// Requests that wait for locks or use them.
@@ -427,35 +390,27 @@ impl ExtentLocks {
         self.holders.live()
     }
 
-    /// The waiting times between jobs by server, victim and culprit, in this order; empty unless books are kept.
+    /// The waiting times between jobs by server, victim and culprit, in this order; empty without a ledger.
     pub fn blame(&self) -> impl Iterator<Item = LockCharge> + '_ {
-        self.ledger.charges().map(|charge| LockCharge {
-            server: charge.line,
-            victim: charge.victim,
-            culprit: charge.culprit,
-            time: charge.time,
-        })
+        self.waits.charges()
     }
 
     /// The same as a time series, if one is kept: start of the interval, victim, culprit, time.
     pub fn blame_series(&self) -> impl Iterator<Item = (Time, u16, u16, Time)> + '_ {
-        let series = self.ledger.series();
-        series.map(|charge| (charge.start, charge.victim, charge.culprit, charge.time))
+        self.waits.series()
     }
 
-    /// Ends the books at `now`, the end of the run; requests may still wait.
-    pub fn close_books(&mut self, now: Time) {
-        if !self.ledger.is_on() {
-            return;
-        }
+    /// Charges the open waits at `now`, the end of the run; requests may still wait.
+    pub fn charge_open_waits(&mut self, now: Time) {
         for bucket in 0..self.buckets.len() as u32 {
-            for slot in self.buckets.get(bucket).holders.iter(&self.holders) {
-                let Holder {
-                    what, server, since, ..
-                } = *self.holders.get(slot);
-                if self.waits(slot) && now > since {
-                    self.ledger.defer_time::<Plain>(server, what.header.owner, now - since);
-                }
+            let holders = self.buckets.get(bucket).holders;
+            for slot in holders
+                .iter(&self.holders)
+                .filter(|&slot| self.waits(slot))
+                .collect::<Vec<_>>()
+            {
+                let Holder { what, server, .. } = *self.holders.get(slot);
+                self.waits.close(now, slot, (server, &what));
             }
         }
     }
@@ -465,39 +420,7 @@ impl ExtentLocks {
     /// # Errors
     /// Names the sum that does not match.
     pub fn audit(&self) -> Result<(), String> {
-        match self.ledger.is_on() {
-            true => self.ledger.audit().map_err(|text| format!("locks: {text}")),
-            false => Ok(()),
-        }
-    }
-
-    /// Charges the wait of request `holder` since its last charge to job `culprit`. Returns its length.
-    fn charge<M: Mode>(&mut self, now: Time, holder: u32, culprit: u16) -> Time {
-        if !self.ledger.is_on() {
-            return Time::ZERO;
-        }
-        let cell = self.holders.edit::<M>(holder);
-        let (server, owner, time) = (cell.server, cell.what.header.owner, now - cell.since);
-        cell.since = now;
-        self.ledger.charge_time::<M>(server, now, owner, time, (culprit, 0));
-        time
-    }
-
-    /// The same, and records the wait of the single request.
-    fn charge_and_lose<M: Mode>(&mut self, now: Time, holder: u32, culprit: u16) {
-        let time = self.charge::<M>(now, holder, culprit);
-        if self.tells_losses && time > Time::ZERO {
-            let Holder { server, what, .. } = *self.holders.get(holder);
-            self.losses.push(RequestLoss {
-                header: what.header,
-                server,
-                culprit,
-                resource: LOCK,
-                device: None,
-                from: now - time,
-                until: now,
-            });
-        }
+        self.waits.audit()
     }
 
     fn bucket(server: u32, object: u64) -> u32 {
@@ -511,7 +434,7 @@ impl ExtentLocks {
         } = *self.holders.get(holder);
         let waits = self.waits(holder);
         if !waits {
-            self.wait_is_over::<M>(now, server, what.header.owner, arrived);
+            self.waits.wait_ends::<M>(now, (server, &what), arrived);
         }
         !waits
     }

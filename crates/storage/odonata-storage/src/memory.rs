@@ -49,10 +49,9 @@ impl MemoryPools {
         self.pools.get(server).taken < self.sizes[server as usize].blocks
     }
 
-    /// Takes a free block of `server`. Returns the bytes that are in use then.
-    pub(crate) fn take<M: Mode>(&mut self, server: u32) -> u64 {
+    /// Takes a free block of `server`.
+    pub(crate) fn take<M: Mode>(&mut self, server: u32) {
         self.pools.edit::<M>(server).taken += 1;
-        self.bytes_in_use(server)
     }
 
     /// A block of `server` is free; `waiting` are the pieces that still wait.
@@ -98,6 +97,91 @@ impl MemoryPools {
             false => Err(format!(
                 "storage server {server}: {taken} blocks of memory are still taken"
             )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use odonata_device::{DeviceModel, Rate};
+    use odonata_engine::{NIL, Plain};
+    use odonata_units::{Bytes, SplitMix64, Time};
+
+    const BLOCK: u64 = 1_000;
+
+    /// The integrals over time of blocks in use and of waiting pieces, and the time of the last return. `pieces`: arrival and holding
+    /// time of each, in ns.
+    fn run(blocks: u64, pieces: &[(u64, u64)]) -> (u64, u64, u64) {
+        let mut params = ServerParams::new(DeviceModel::Rate(Rate::default()), 1_000_000, blocks * BLOCK);
+        params.manager.block = Bytes(BLOCK);
+        let (mut pools, mut cells) = (MemoryPools::new(&[params]), Pool::new());
+        // Returns come before arrivals of the same instant.
+        let mut events: BTreeSet<(u64, bool, u32)> = BTreeSet::new();
+        for &(arrival, _) in pieces {
+            let cell = Piece::new(Time::ZERO, (0, 0), (NIL, 0), 0, 0, BLOCK);
+            events.insert((arrival, true, cells.allocate::<Plain>(cell)));
+        }
+        let (mut last, mut in_use, mut waiting) = (0, 0, 0);
+        while let Some((now, arrives, piece)) = events.pop_first() {
+            in_use += (now - last) * pools.bytes_in_use(0) / BLOCK;
+            waiting += (now - last) * pools.waiting(0).iter(&cells).count() as u64;
+            last = now;
+            let mut granted = Some(piece);
+            if arrives && !pools.has_free_block(0) {
+                pools.wait::<Plain>(0, piece, &mut cells);
+                granted = None;
+            } else if !arrives {
+                let mut line = pools.waiting(0);
+                granted = line.pop(&cells);
+                pools.give_back::<Plain>(0, line);
+            }
+            if let Some(piece) = granted {
+                assert!(pools.has_free_block(0));
+                pools.take::<Plain>(0);
+                events.insert((now + pieces[piece as usize].1, false, piece));
+            }
+        }
+        pools.audit(0).unwrap();
+        (in_use, waiting, last)
+    }
+
+    /// Little's law: the mean number of blocks in use is the rate of pieces times their mean holding time. With the integral over time,
+    /// that is the sum of all holding times. The same holds for the pieces that wait: each waits until the block before it in line is
+    /// free.
+    #[test]
+    fn blocks_in_use_are_the_rate_of_pieces_times_their_holding_time() {
+        for seed in 0..10 {
+            let (mut random, mut arrival) = (SplitMix64(seed), 0);
+            let pieces: Vec<(u64, u64)> = (0..400)
+                .map(|_| {
+                    arrival += 1 + random.next_u64() % 50;
+                    (arrival, 1 + random.next_u64() % 180)
+                })
+                .collect();
+            let blocks = 1 + seed % 5;
+            let (in_use, waiting, _) = run(blocks, &pieces);
+            assert_eq!(in_use, pieces.iter().map(|(_, holds)| holds).sum::<u64>());
+            // First come, first served: a piece begins when the first of the blocks becomes free.
+            let mut free = vec![0; blocks as usize];
+            let mut waits = 0;
+            for &(arrival, holds) in &pieces {
+                let first = free.iter_mut().min().expect("a pool has a block");
+                let begins = arrival.max(*first);
+                (waits, *first) = (waits + begins - arrival, begins + holds);
+            }
+            assert_eq!(waiting, waits, "seed {seed}");
+        }
+    }
+
+    /// `n` pieces at one instant that hold a block for `h` each need `ceil(n / k) h` in a pool of `k` blocks.
+    #[test]
+    fn pieces_share_the_pool_in_rounds() {
+        for (blocks, pieces) in [(1, 5), (3, 9), (4, 10), (8, 3)] {
+            let all = vec![(0, 70); pieces];
+            assert_eq!(run(blocks, &all).2, (pieces as u64).div_ceil(blocks) * 70);
         }
     }
 }

@@ -14,17 +14,14 @@
 //! The state machine does not know the network: [`MetadataServers::request`] and [`MetadataServers::done`] return the calls that
 //! begin and their ends, and the caller reports each end.
 
-mod blame;
 mod failure;
 mod settings;
 
-pub use blame::MetadataCharge;
 pub use settings::{Distribution, Metadata, MetadataParams};
 
 use crate::faults::FaultClock;
-use crate::{FaultPeriod, Outage, RequestHeader};
-use blame::{Books, DIRECTORY, THREAD};
-use odonata_blame::Place;
+use crate::observe::{MetadataWaits, ObservedCall};
+use crate::{FaultPeriod, MetadataCharge, Outage, RequestHeader, RequestLoss};
 use odonata_engine::{List, Mode, NIL, Pool, Store, journalled};
 use odonata_units::{Time, mix64};
 use serde::{Deserialize, Serialize};
@@ -165,8 +162,6 @@ struct Call {
     since: Time,
     /// The directory that it changes, if changes are serial, or [`NIL`].
     directory: u32,
-    /// Its position in the history of its line, if waits of single calls are recorded.
-    place: Place,
     /// Whether its server has failed.
     dead: bool,
     next: u32,
@@ -177,9 +172,6 @@ struct Call {
 struct Directory {
     key: u64,
     waiting: List,
-    /// The number of waiting calls per owner, and the time until which their waits are booked; kept only with books.
-    waiters: List,
-    booked: Time,
     next: u32,
 }
 
@@ -217,7 +209,7 @@ pub struct MetadataServers {
     directories: Pool<Directory>,
     buckets: Store<List>,
     metrics: Store<MetadataMetrics>,
-    books: Books,
+    waits: MetadataWaits,
 }
 journalled!(MetadataServers {
     begun,
@@ -226,7 +218,7 @@ journalled!(MetadataServers {
     directories,
     buckets,
     metrics,
-    books
+    waits
 });
 
 impl MetadataServers {
@@ -243,7 +235,7 @@ impl MetadataServers {
             directories: Pool::new(),
             buckets: Store::filled(servers * BUCKETS as usize, List::EMPTY),
             metrics: Store::filled(servers, MetadataMetrics::default()),
-            books: Books::off(),
+            waits: MetadataWaits::off(),
         }
     }
 
@@ -289,7 +281,6 @@ impl MetadataServers {
             arrived: now,
             since: now,
             directory: NIL,
-            place: Place::NONE,
             dead: false,
             next: NIL,
         });
@@ -321,9 +312,7 @@ impl MetadataServers {
         metrics.calls[what.call as usize] += 1;
         metrics.busy_ps += u128::from((now - since).0);
         metrics.longest = metrics.longest.max(now - arrived);
-        self.books.served_in_fault::<M>(now, server, since, what.header.owner);
-        self.books.frees_thread::<M>(now, server, what.header.owner);
-        self.books.frees::<M>(now, server, (what.header.owner, THREAD));
+        (self.waits).thread_is_freed::<M>(now, server, what.header.owner, since);
         let threads = self.threads.edit::<M>(server);
         threads.busy -= 1;
         let mut queue = threads.queue;
@@ -331,10 +320,7 @@ impl MetadataServers {
         // A free thread serves the next call in its queue, else the call that waited for the directory.
         let begun = first.map(|first| {
             self.threads.edit::<M>(server).queue = queue;
-            let owner = self.calls.get(first).what.header.owner;
-            self.books.has_thread::<M>(now, server, owner);
-            let call = *self.calls.get(first);
-            self.books.leaves::<M>(now, (server, THREAD), &call);
+            self.waits.call_has_thread::<M>(now, self.observed(first));
             self.threads.edit::<M>(server).waiting -= 1;
             self.begin::<M>(now, first)
         });
@@ -357,7 +343,7 @@ impl MetadataServers {
         self.calls.live()
     }
 
-    /// Checks, when no call is left, that no call waits and that the books balance.
+    /// Checks, when no call is left, that no call waits and that the charges add up to the waits.
     ///
     /// # Errors
     /// Names the violation.
@@ -372,9 +358,55 @@ impl MetadataServers {
         {
             return Err(format!("metadata server {server}: a thread is busy with nothing"));
         }
-        match self.books.ledger.is_on() {
-            true => self.books.ledger.audit(),
-            false => Ok(()),
+        self.waits.audit()
+    }
+
+    /// Keeps a ledger of the waits between `jobs` jobs; with `interval`, also as a time series. With `faults`, if a server of the
+    /// machine has faults, delays due to faults are charged to the faults.
+    pub fn with_blame(mut self, jobs: u16, interval: Option<Time>, faults: bool) -> Self {
+        let faults = faults.then(|| self.clocks.clone());
+        self.waits = MetadataWaits::new(self.len(), jobs, interval, faults);
+        self
+    }
+
+    /// Records the waits of single calls, if there is a ledger.
+    pub fn with_losses(mut self) -> Self {
+        self.waits.record_calls();
+        self
+    }
+
+    /// The waits of calls that the last input ended, if they are recorded.
+    pub fn take_losses(&mut self) -> Vec<RequestLoss> {
+        self.waits.take_losses()
+    }
+
+    /// The waiting times between jobs by server, resource, victim and culprit, in this order; empty without a ledger.
+    pub fn blame(&self) -> impl Iterator<Item = MetadataCharge> + '_ {
+        self.waits.charges()
+    }
+
+    /// The same as a time series, if one is kept: start of the interval, resource, victim, culprit, time.
+    pub fn blame_series(&self) -> impl Iterator<Item = (Time, u8, u16, u16, Time)> + '_ {
+        self.waits.series()
+    }
+
+    /// Charges the open waits at `now`, the end of the run; calls may still be open.
+    pub fn charge_open_waits(&mut self, now: Time) {
+        self.waits.close_threads(now);
+        for bucket in 0..self.buckets.len() as u32 {
+            for directory in self.buckets.get(bucket).iter(&self.directories) {
+                self.waits.close_directory(now, server_of(bucket), directory);
+            }
+        }
+    }
+
+    /// Call `slot`, as its instrument sees it.
+    fn observed(&self, slot: u32) -> ObservedCall {
+        let Call { what, server, .. } = *self.calls.get(slot);
+        ObservedCall {
+            slot,
+            server,
+            header: what.header,
         }
     }
 
@@ -382,7 +414,8 @@ impl MetadataServers {
         server * BUCKETS + (mix64(key) % u64::from(BUCKETS)) as u32
     }
 
-    fn waits<M: Mode>(&mut self, server: u32) {
+    /// One call more waits at `server`.
+    fn count_waiting<M: Mode>(&mut self, server: u32) {
         let threads = self.threads.edit::<M>(server);
         threads.waiting += 1;
         let waiting = threads.waiting;
@@ -402,8 +435,6 @@ impl MetadataServers {
             let place = self.directories.allocate::<M>(Directory {
                 key: what.directory,
                 waiting: List::EMPTY,
-                waiters: List::EMPTY,
-                booked: now,
                 next: NIL,
             });
             bucket.push::<M, _>(&mut self.directories, place);
@@ -413,23 +444,18 @@ impl MetadataServers {
         };
         let mut directory = *self.directories.get(place);
         directory.waiting.push::<M, _>(&mut self.calls, slot);
-        self.books
-            .directory_waits::<M>(now, &mut directory, what.header.owner, true);
-        let at = self.books.joins::<M>(now, self.line_of(place));
-        self.calls.edit::<M>(slot).place = at;
         *self.directories.edit::<M>(place) = directory;
-        self.waits::<M>(server);
+        (self.waits).call_waits_for_directory::<M>(now, place, self.observed(slot));
+        self.count_waiting::<M>(server);
         false
     }
 
     /// The call that had directory `place` has ended. Returns the next call that has it.
     fn frees_directory<M: Mode>(&mut self, now: Time, place: u32, (server, owner): (u32, u16)) -> Option<u32> {
         let mut directory = *self.directories.get(place);
-        self.books.frees_directory::<M>(now, server, &mut directory, owner);
-        let line = self.line_of(place);
-        self.books.frees::<M>(now, line, (owner, DIRECTORY));
+        (self.waits).directory_is_freed::<M>(now, server, place, owner);
         let Some(slot) = directory.waiting.pop(&self.calls) else {
-            self.books.forget::<M>(directory.waiters);
+            self.waits.directory_ends::<M>(place);
             let index = Self::bucket(server, directory.key);
             let mut bucket = *self.buckets.get(index);
             let it = |other: &Directory| other.key == directory.key;
@@ -438,22 +464,19 @@ impl MetadataServers {
             self.directories.free::<M>(place);
             return None;
         };
-        let waited = *self.calls.get(slot);
-        let Call { what, since, .. } = waited;
-        self.books
-            .directory_waits::<M>(now, &mut directory, what.header.owner, false);
-        self.books.leaves::<M>(now, (line, DIRECTORY), &waited);
+        let Call { since, .. } = *self.calls.get(slot);
+        (self.waits).call_has_directory::<M>(now, place, self.observed(slot));
         *self.directories.edit::<M>(place) = directory;
         self.metrics.edit::<M>(server).directory_wait_ps += u128::from((now - since).0);
         self.threads.edit::<M>(server).waiting -= 1;
         let call = self.calls.edit::<M>(slot);
-        (call.directory, call.since, call.place) = (place, now, Place::NONE);
+        (call.directory, call.since) = (place, now);
         Some(slot)
     }
 
     /// Gives call `slot` a thread, or queues it for one.
     fn wants_thread<M: Mode>(&mut self, now: Time, slot: u32) -> Option<Begun> {
-        let Call { what, server, .. } = *self.calls.get(slot);
+        let Call { server, .. } = *self.calls.get(slot);
         let all = self.params.map_or(1, |params| params.threads);
         if self.threads.get(server).busy < all {
             return Some(self.begin::<M>(now, slot));
@@ -461,9 +484,8 @@ impl MetadataServers {
         let mut queue = self.threads.get(server).queue;
         queue.push::<M, _>(&mut self.calls, slot);
         self.threads.edit::<M>(server).queue = queue;
-        self.books.wants_thread::<M>(now, server, what.header.owner);
-        self.calls.edit::<M>(slot).place = self.books.joins::<M>(now, server);
-        self.waits::<M>(server);
+        (self.waits).call_waits_for_thread::<M>(now, self.observed(slot));
+        self.count_waiting::<M>(server);
         None
     }
 

@@ -1,99 +1,111 @@
-//! The current activity of a server, for traces.
+//! Observers: the instruments that record what happens at storage servers.
+//!
+//! [`Servers`](crate::Servers) states facts: a request waits, an access begins, room is freed. [`Observers`] passes each fact to every
+//! instrument that implements it ([`Observer`]). An instrument reads the [`ServerParts`] of the servers; these never read an instrument.
+//!
+//! | instrument | records |
+//! |---|---|
+//! | [`Counters`] | requests, bytes, accesses and waits of servers, devices, tiers and stages |
+//! | [`OccupancySeries`] | resources in use over time |
+//! | [`Contention`] | which job delays which, as a ledger of all waits and as the waits of single requests |
+//!
+//! An instrument checks for itself whether it is on. To add one, implement the facts that it needs and add it to [`Observers`]. Locks
+//! and metadata servers are models of their own with an instrument each ([`lock_waits`], [`metadata_waits`]).
 
-use crate::Servers;
-use crate::open_request::{Piece, PieceKind};
-use odonata_engine::NIL;
-use odonata_units::{Bytes, Time};
+mod accesses;
+mod charges;
+mod contention;
+mod counters;
+mod facts;
+mod lock_waits;
+mod metadata_waits;
+mod occupancy;
 
-/// The purpose of an access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-pub enum AccessKind {
-    /// The device writes for a request.
-    Write,
-    /// The device reads for a request.
-    Read,
-    /// The device reads for the drain.
-    Fetch,
-    /// The drain's link carries a block to the external file system.
-    Drain,
+pub use accesses::DeviceAccess;
+pub use charges::{
+    DIRECTORY, FAULT, LOCK, METADATA_FAULT, RESERVED, RESOURCES, RequestLoss, RequestWaits, SERVER_RESOURCES,
+    ServerCharge, ServerWaitSeries, THREAD,
+};
+pub(crate) use contention::Contention;
+pub(crate) use counters::Counters;
+pub use counters::{DeviceMetrics, Metrics, StageMetrics, TierMetrics};
+pub(crate) use facts::{BlockStep, Observer, Staged};
+pub(crate) use lock_waits::LockWaits;
+pub use lock_waits::{LockCharge, LockMetrics};
+pub use metadata_waits::MetadataCharge;
+pub(crate) use metadata_waits::{MetadataWaits, ObservedCall};
+pub use occupancy::Occupancy;
+pub(crate) use occupancy::OccupancySeries;
+
+use odonata_device::Access;
+use odonata_engine::{Mode, Time};
+
+use crate::open_request::Piece;
+use crate::servers::ServerParts;
+
+/// The instruments of a set of servers.
+#[derive(Debug)]
+pub(crate) struct Observers {
+    pub(crate) counters: Counters,
+    pub(crate) occupancy: OccupancySeries,
+    pub(crate) contention: Contention,
+}
+odonata_engine::journalled!(Observers {
+    counters,
+    occupancy,
+    contention
+});
+
+/// Passes each fact on to all instruments, in this order.
+macro_rules! pass_on {
+    ($(fn $fact:ident($($argument:ident: $type:ty),*);)+) => {
+        impl Observer for Observers {
+            $(
+                #[inline(always)]
+                fn $fact<M: Mode>(&mut self, parts: &ServerParts, $($argument: $type),*) {
+                    self.counters.$fact::<M>(parts, $($argument),*);
+                    self.occupancy.$fact::<M>(parts, $($argument),*);
+                    self.contention.$fact::<M>(parts, $($argument),*);
+                }
+            )+
+        }
+    };
 }
 
-/// An access of a device, or a transfer of a drain, with the state of its server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ServerAccess {
-    /// The device, counted within the server; for a transfer, the device that has the data.
-    pub device: u32,
-    /// Its purpose.
-    pub kind: AccessKind,
-    /// The job that owns the data.
-    pub owner: u16,
-    /// The client of its request, or [`NIL`].
-    pub client: u32,
-    /// Its length in bytes.
-    pub bytes: u64,
-    /// When it joined the device's queue; for a transfer, when the transfer began.
-    pub joined: Time,
-    /// When it began.
-    pub begin: Time,
-    /// Space in use on the device, in bytes.
-    pub used: u64,
-    /// Memory in use, in bytes (whole blocks).
-    pub memory: u64,
-}
-
-impl Servers {
-    /// The server whose device serves the piece in `slot`, and its activity.
-    pub fn in_service(&self, slot: u32) -> (u32, ServerAccess) {
-        let piece = self.pieces.get(slot);
-        let (kind, client) = match piece.request {
-            // A copy from the lower tier has no client.
-            _ if piece.kind == PieceKind::Fill => (AccessKind::Write, NIL),
-            NIL => (AccessKind::Fetch, NIL),
-            request => {
-                let what = &self.requests.get(request).what;
-                let kind = if what.operation.is_write() {
-                    AccessKind::Write
-                } else {
-                    AccessKind::Read
-                };
-                (kind, what.header.client.number())
-            }
-        };
-        let access = self.access(piece, (kind, client), (piece.joined, piece.since));
-        (piece.server, access)
-    }
-
-    /// The transfer that ends at `end` on the link of `server`'s drain, if there is one.
-    pub fn in_transfer(&self, server: u32, end: Time) -> Option<ServerAccess> {
-        let sending = self.drains.get(server).sending;
-        if sending == NIL {
-            return None;
-        }
-        let piece = self.pieces.get(sending);
-        let begin = end.saturating_sub(self.transfer_time(server, piece.bytes));
-        Some(self.access(piece, (AccessKind::Drain, NIL), (begin, begin)))
-    }
-
-    fn access(&self, piece: &Piece, (kind, client): (AccessKind, u32), (joined, begin): (Time, Time)) -> ServerAccess {
-        ServerAccess {
-            device: piece.device - self.devices.of(piece.server).start,
-            kind,
-            owner: piece.owner,
-            client,
-            bytes: piece.bytes,
-            joined,
-            begin,
-            used: self.spaces.get(piece.device).used,
-            memory: self.memories.bytes_in_use(piece.server),
-        }
-    }
-
-    /// The time that the drain of `server`, which has one, takes for a block of `bytes`.
-    pub(crate) fn transfer_time(&self, server: u32, bytes: u64) -> Time {
-        let to = self.params[server as usize]
-            .drain
-            .expect("only a server with a drain fetches blocks");
-        // An event comes strictly later than its cause, however fast the link.
-        (to.latency + to.bandwidth.time_for(Bytes(bytes))).max(Time::from_ps(1))
-    }
+pass_on! {
+    fn empty_request_is_answered(server: u32);
+    fn request_waits_for_space(now: Time, request: u32);
+    fn request_has_space(now: Time, request: u32);
+    fn request_advances(now: Time, request: u32);
+    fn request_is_answered(now: Time, request: u32);
+    fn request_dies(now: Time, request: u32);
+    fn write_is_committed(now: Time, request: u32);
+    fn memory_is_granted(now: Time, piece: u32);
+    fn access_is_queued(device: u32, accesses: u32);
+    fn access_is_handed(piece: u32, access: Access);
+    fn access_begins(now: Time, piece: u32);
+    fn access_ends(now: Time, piece: u32);
+    fn space_is_freed(now: Time, device: u32, owner: u16);
+    fn memory_is_freed(now: Time, server: u32, owner: u16);
+    fn reserve_is_freed(now: Time, server: u32, owner: u16);
+    fn server_fails(now: Time, server: u32);
+    fn device_fails(now: Time, device: u32);
+    fn piece_is_delivered(piece: &Piece);
+    fn data_are_received(piece: &Piece);
+    fn data_are_found(piece: &Piece);
+    fn data_leave(now: Time, piece: &Piece);
+    fn data_are_below(now: Time, piece: &Piece);
+    fn data_are_fetched(piece: &Piece);
+    fn data_are_drained(piece: &Piece);
+    fn copy_is_made(piece: &Piece, bytes: u64, inputs: u64);
+    fn copy_is_evicted(device: u32, owner: u16, bytes: u64);
+    fn stage_moves(owner: u16, what: Staged, bytes: u64);
+    fn block_moves(now: Time, piece: &Piece, from: Option<BlockStep>, to: Option<BlockStep>);
+    fn sync_begins(sync: u32);
+    fn sync_drains(sync: u32);
+    fn sync_advances(now: Time, sync: u32);
+    fn sync_waits_for_cache(now: Time, sync: u32, device: u32);
+    fn sync_ends_wait(now: Time, sync: u32);
+    fn blocks_have_left(now: Time, server: u32);
+    fn levels_change(now: Time, server: u32);
 }

@@ -1,7 +1,6 @@
 //! Open requests and pieces in transit: the cells of the two pools.
 
 use crate::StorageRequest;
-use odonata_blame::Place;
 use odonata_engine::NIL;
 use odonata_units::Time;
 
@@ -42,40 +41,10 @@ pub(crate) struct OpenRequest {
     pub(crate) in_service: u32,
     /// The number of a write that was acknowledged early, among those of its server.
     pub(crate) number: u64,
-    /// The resource that it waits for as a whole; kept only with books.
-    pub(crate) wait: Wait,
-    /// Its position in the history of the line, where waits of single requests are recorded.
-    pub(crate) place: Place,
     next: u32,
 }
 
-/// The resource that a request as a whole waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) enum Wait {
-    /// No resource of the server: it is in service, or its data are on their way.
-    Nothing,
-    /// Space on the device.
-    Space,
-    /// A block of memory, while none of its data are on their way.
-    Memory,
-    /// The device, which serves another request.
-    Device,
-}
-
 impl OpenRequest {
-    /// The resource that it waits for, once it has its space.
-    pub(crate) fn waits_for(&self) -> Wait {
-        if self.answered || self.dead || (self.in_service > 0 && !self.write_back) {
-            Wait::Nothing
-        } else if self.at_device > 0 && !self.write_back {
-            Wait::Device
-        } else if self.at_memory > 0 && self.at_memory == self.in_flight {
-            Wait::Memory
-        } else {
-            Wait::Nothing
-        }
-    }
-
     pub(crate) fn new(now: Time, (server, device): (u32, u32), what: StorageRequest) -> Self {
         OpenRequest {
             what,
@@ -97,8 +66,6 @@ impl OpenRequest {
             at_device: 0,
             in_service: 0,
             number: 0,
-            wait: Wait::Nothing,
-            place: Place::NONE,
             next: NIL,
         }
     }
@@ -137,8 +104,6 @@ pub(crate) struct Piece {
     pub(crate) has_block: bool,
     /// Whether a device has begun to serve it.
     pub(crate) begun: bool,
-    /// The job that made it seek, if it would not seek alone.
-    pub(crate) moved_by: Option<u16>,
     /// The number of a block that leaves, among those of its server.
     pub(crate) number: u64,
     next: u32,
@@ -193,7 +158,6 @@ impl Piece {
             lost: false,
             has_block: false,
             begun: false,
-            moved_by: None,
             number: 0,
             next: NIL,
         }

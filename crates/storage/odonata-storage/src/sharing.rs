@@ -43,6 +43,25 @@ impl Waiter for Piece {
     }
 }
 
+/// A queue for a resource: space on a device, memory of the server with that first device, or a device itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    Space(u32),
+    Memory(u32),
+    Device(u32),
+}
+
+impl Line {
+    fn number(self) -> u32 {
+        let (device, resource) = match self {
+            Line::Space(device) => (device, 0),
+            Line::Memory(first_device) => (first_device, 1),
+            Line::Device(device) => (device, 2),
+        };
+        device * 3 + resource
+    }
+}
+
 /// Fraction bits of a weight.
 const FRACTION: u32 = 10;
 
@@ -59,8 +78,9 @@ pub(crate) struct Turns {
 journalled!(Turns { finish, virtual_time });
 
 impl Turns {
-    /// For `lines` lines and jobs with these weights.
-    pub(crate) fn new(lines: usize, weights: &[f64]) -> Self {
+    /// For the lines of `devices` devices and jobs with these weights.
+    pub(crate) fn new(devices: usize, weights: &[f64]) -> Self {
+        let lines = 3 * devices;
         let fixed = |weight: &f64| ((weight * f64::from(1 << FRACTION)).round() as u64).max(1);
         Turns {
             weights: weights.iter().map(fixed).collect(),
@@ -79,19 +99,19 @@ impl Turns {
         sharing == Sharing::Fifo || self.weights.is_empty()
     }
 
-    fn cell(&self, line: u32, owner: u16) -> u32 {
+    fn cell(&self, line: Line, owner: u16) -> u32 {
         // Speculation can reach impossible states: a job beyond the last counts as the last.
         let owner = usize::from(owner).min(self.weights.len() - 1);
-        line * self.weights.len() as u32 + owner as u32
+        line.number() * self.weights.len() as u32 + owner as u32
     }
 
-    fn start_tag(&self, line: u32, owner: u16) -> u128 {
+    fn start_tag(&self, line: Line, owner: u16) -> u128 {
         let finish = *self.finish.get(self.cell(line, owner));
-        finish.max(*self.virtual_time.get(line))
+        finish.max(*self.virtual_time.get(line.number()))
     }
 
     /// The element of `line` to serve next.
-    pub(crate) fn first<T: Waiter>(&self, sharing: Sharing, line: u32, list: &List, pool: &Pool<T>) -> Option<u32> {
+    pub(crate) fn first<T: Waiter>(&self, sharing: Sharing, line: Line, list: &List, pool: &Pool<T>) -> Option<u32> {
         let mut waiting = list.iter(pool);
         if self.in_order(sharing) {
             return waiting.next();
@@ -101,7 +121,7 @@ impl Turns {
     }
 
     /// `owner` gets `bytes` bytes in `line`.
-    pub(crate) fn charge<M: Mode>(&mut self, sharing: Sharing, line: u32, owner: u16, bytes: u64) {
+    pub(crate) fn charge<M: Mode>(&mut self, sharing: Sharing, line: Line, owner: u16, bytes: u64) {
         if self.in_order(sharing) {
             return;
         }
@@ -115,14 +135,14 @@ impl Turns {
             _ => 1,
         };
         *self.finish.edit::<M>(cell) = start + cost;
-        *self.virtual_time.edit::<M>(line) = start;
+        *self.virtual_time.edit::<M>(line.number()) = start;
     }
 
     /// Removes and returns the element to serve next.
     pub(crate) fn pop<M: Mode, T: Waiter>(
         &mut self,
         sharing: Sharing,
-        line: u32,
+        line: Line,
         list: &mut List,
         pool: &mut Pool<T>,
     ) -> Option<u32> {
@@ -143,6 +163,8 @@ mod tests {
     use odonata_engine::{NIL, Plain};
     use odonata_units::Time;
 
+    const LINE: Line = Line::Device(0);
+
     /// The owners in the order of service.
     fn order(sharing: Sharing, weights: &[f64], waiting: &[(u16, u64)]) -> Vec<u16> {
         let (mut pool, mut list) = (Pool::new(), List::EMPTY);
@@ -154,7 +176,7 @@ mod tests {
         let mut turns = Turns::new(1, weights);
         let next = || {
             turns
-                .pop::<Plain, Piece>(sharing, 0, &mut list, &mut pool)
+                .pop::<Plain, Piece>(sharing, LINE, &mut list, &mut pool)
                 .map(|slot| pool.get(slot).owner)
         };
         std::iter::from_fn(next).collect()
@@ -181,11 +203,11 @@ mod tests {
     fn who_was_idle_has_saved_up_nothing() {
         let mut turns = Turns::new(1, &[1.0; 2]);
         for _ in 0..10 {
-            turns.charge::<Plain>(Sharing::RoundRobin, 0, 0, 1);
+            turns.charge::<Plain>(Sharing::RoundRobin, LINE, 0, 1);
         }
         // Job 1 arrives: it is served at once, and then in turn.
-        assert_eq!(turns.start_tag(0, 1) + 1, turns.start_tag(0, 0));
-        turns.charge::<Plain>(Sharing::RoundRobin, 0, 1, 1);
-        assert_eq!(turns.start_tag(0, 1), turns.start_tag(0, 0));
+        assert_eq!(turns.start_tag(LINE, 1) + 1, turns.start_tag(LINE, 0));
+        turns.charge::<Plain>(Sharing::RoundRobin, LINE, 1, 1);
+        assert_eq!(turns.start_tag(LINE, 1), turns.start_tag(LINE, 0));
     }
 }

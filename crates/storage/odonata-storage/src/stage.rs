@@ -13,11 +13,13 @@
 //! such an end is sequential, and so is a read from byte 0. For a written or staged file, read-ahead stops at the end of the file
 //! in the index. A read beyond that end reads an input, whose end is unknown.
 
-use odonata_engine::{List, Mode, Store, journalled};
-use odonata_units::{Time, mix64};
+use std::ops::Range;
 
-use crate::open_request::{OpenRequest, Piece, PieceKind};
-use crate::{Action, Actions, Servers, StorageRequest};
+use odonata_engine::{List, Mode, Pool, Store, journalled};
+use odonata_units::mix64;
+
+use crate::StorageRequest;
+use crate::open_request::Piece;
 
 /// Places for readers, per server.
 const READERS: u64 = 64;
@@ -41,63 +43,32 @@ struct Coming {
     readers: List,
 }
 
-/// What stage-in, read-ahead and stage-out moved for a job.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct StageMetrics {
-    /// Bytes that a stage-in brought to devices.
-    pub brought: u64,
-    /// Bytes of stage-ins that were on devices already.
-    pub found: u64,
-    /// Bytes of stage-ins that did not fit.
-    pub left: u64,
-    /// Bytes that were read ahead.
-    pub read_ahead: u64,
-    /// Bytes that the first tier wrote to the lower tier after the end of a job with stage-out.
-    pub taken_out: u64,
-    /// When the last of them became safe in the last tier.
-    pub out_until: Option<Time>,
-}
-
-impl StageMetrics {
-    /// Adds the metrics of other servers.
-    pub fn absorb(&mut self, other: &StageMetrics) {
-        self.brought += other.brought;
-        self.found += other.found;
-        self.left += other.left;
-        self.read_ahead += other.read_ahead;
-        self.taken_out += other.taken_out;
-        self.out_until = self.out_until.max(other.out_until);
-    }
-}
-
 /// The stages of a set of servers; empty where there is no lower tier.
 #[derive(Debug)]
 pub(crate) struct Stages {
     coming: Store<Coming>,
     readers: Store<Reader>,
-    /// Per job.
-    metrics: Store<StageMetrics>,
     /// Whether the data of each job leave after its end.
-    pub(crate) out: Vec<bool>,
+    out: Vec<bool>,
 }
-journalled!(Stages {
-    coming,
-    readers,
-    metrics
-});
+journalled!(Stages { coming, readers });
+
+/// The place of a reader of `server` that continues at `next`.
+fn place(server: u32, object: u64, next: u64) -> u32 {
+    (u64::from(server) * READERS + mix64(object ^ mix64(next)) % READERS) as u32
+}
 
 impl Stages {
     pub(crate) fn off() -> Stages {
         Stages {
             coming: Store::new(),
             readers: Store::new(),
-            metrics: Store::new(),
             out: Vec::new(),
         }
     }
 
-    /// For `servers` servers and `jobs` jobs. `ahead`: whether a server reads ahead.
-    pub(crate) fn new(servers: usize, ahead: bool, jobs: usize) -> Stages {
+    /// For `servers` servers. `ahead`: whether a server reads ahead.
+    pub(crate) fn new(servers: usize, ahead: bool) -> Stages {
         let nobody = Reader {
             object: u64::MAX,
             next: 0,
@@ -107,281 +78,196 @@ impl Stages {
         Stages {
             coming: Store::filled(servers, Coming::default()),
             readers: Store::filled(if ahead { servers * READERS as usize } else { 0 }, nobody),
-            metrics: Store::filled(jobs, StageMetrics::default()),
             out: Vec::new(),
         }
     }
 
-    pub(crate) fn edit<M: Mode>(&mut self, owner: u16) -> Option<&mut StageMetrics> {
-        let known = usize::from(owner) < self.metrics.len();
-        known.then(|| self.metrics.edit::<M>(u32::from(owner)))
+    /// Whether there is a lower tier.
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        !self.coming.is_empty()
+    }
+
+    /// Whether a server reads ahead.
+    pub(crate) fn reads_ahead(&self) -> bool {
+        !self.readers.is_empty()
+    }
+
+    /// Lets the data of the jobs marked in `jobs` leave after the end of their job.
+    pub(crate) fn stage_out(&mut self, jobs: &[bool]) {
+        self.out = jobs.to_vec();
     }
 
     /// Whether the data of `owner` leave after its end.
-    pub(crate) fn takes_out(&self, owner: u16) -> bool {
+    pub(crate) fn stages_out(&self, owner: u16) -> bool {
         self.out.get(usize::from(owner)) == Some(&true)
     }
-}
 
-/// The place of a reader of `server` that continues at `next`.
-fn place(server: u32, object: u64, next: u64) -> u32 {
-    (u64::from(server) * READERS + mix64(object ^ mix64(next)) % READERS) as u32
-}
-
-impl Servers {
-    /// Lets the data of the jobs marked in `jobs` leave after the end of their job. Call [`in_tiers`](Servers::in_tiers) first.
-    pub fn staging_out(mut self, jobs: &[bool]) -> Self {
-        if jobs.contains(&true) && !self.stages.metrics.is_empty() {
-            self.stages.out = jobs.to_vec();
-            self.remember_ends(jobs.len());
-        }
-        self
-    }
-
-    /// The stage metrics of each job; empty without a lower tier.
-    pub fn stage_metrics(&self) -> impl Iterator<Item = (u16, StageMetrics)> + '_ {
-        (0..).zip(self.stages.metrics.iter().copied())
-    }
-
-    /// Brings the range of `what` from the lower tier to the devices of `server`, and answers when it is there.
-    pub(crate) fn stage_in<M: Mode>(&mut self, now: Time, server: u32, what: StorageRequest, actions: &mut Actions) {
-        if what.bytes == 0 || !self.caches(server) {
-            if let Some(metrics) = self.stages.edit::<M>(what.header.owner) {
-                metrics.left += what.bytes;
-            }
-            actions.push(Action::Respond {
-                server,
-                header: what.header,
-                lock: None,
-                bytes: what.bytes,
-                lost: false,
-            });
-            return;
-        }
-        self.begin_stage::<M>(now, server, what, false, actions);
-    }
-
-    /// Whether `server` can keep clean copies.
-    fn caches(&self, server: u32) -> bool {
-        self.is_indexed(server) && self.params[server as usize].next.is_some() && !self.stages.coming.is_empty()
-    }
-
-    fn begin_stage<M: Mode>(
+    /// A read of `what` arrives at `server`, which reads `window` bytes ahead. `last`: the known end of its object. Returns the range to
+    /// read ahead.
+    pub(crate) fn read_ahead<M: Mode>(
         &mut self,
-        now: Time,
         server: u32,
-        what: StorageRequest,
-        ahead: bool,
-        actions: &mut Actions,
-    ) {
-        let device = self.device_for(now, server, what.bytes);
-        let mut request = OpenRequest::new(now, (server, device), what);
-        (request.stages, request.answered) = (true, ahead);
-        let request = self.requests.allocate::<M>(request);
-        self.issue::<M>(now, request, actions);
-        self.end_stage_without_pieces::<M>(now, request, actions);
-        self.note_occupancy::<M>(now, server);
-    }
-
-    /// A read of `what` arrives at `server`: reads ahead if it is sequential.
-    pub(crate) fn read_ahead<M: Mode>(&mut self, now: Time, server: u32, what: &StorageRequest, actions: &mut Actions) {
-        let window = self.params[server as usize]
-            .next
-            .map_or(0, |policy| policy.read_ahead.0);
-        if window == 0 || self.stages.readers.is_empty() || !self.caches(server) {
-            return;
-        }
+        what: &StorageRequest,
+        window: u64,
+        last: u64,
+    ) -> Option<Range<u64>> {
         let end = what.offset.saturating_add(what.bytes);
-        let before = *self.stages.readers.get(place(server, what.object, what.offset));
+        let before = *self.readers.get(place(server, what.object, what.offset));
         let known = before.object == what.object && before.next == what.offset;
         let mut ahead = if known { before.ahead.max(end) } else { end };
         let from = ahead;
-        let last = self.contents.extents.end_of(server, what.object);
         let input = (known && before.input) || end > last;
         if (known || what.offset == 0) && ahead < end.saturating_add(window / 2) {
             let until = end.saturating_add(window);
             ahead = if input { until } else { until.min(last).max(ahead) };
         }
-        *self.stages.readers.edit::<M>(place(server, what.object, end)) = Reader {
+        *self.readers.edit::<M>(place(server, what.object, end)) = Reader {
             object: what.object,
             next: end,
             ahead,
             input,
         };
-        if ahead > from {
-            let next = StorageRequest {
-                offset: from,
-                bytes: ahead - from,
-                ..*what
-            };
-            self.begin_stage::<M>(now, server, next, true, actions);
-        }
+        (ahead > from).then_some(from..ahead)
     }
 
-    /// `bytes` of a stage are on devices already.
-    pub(crate) fn found_here<M: Mode>(&mut self, request: u32, bytes: u64) {
-        let cell = self.requests.edit::<M>(request);
-        cell.issued += bytes;
-        cell.done += bytes;
-        let (owner, ahead) = (cell.what.header.owner, cell.answered);
-        if let Some(metrics) = self.stages.edit::<M>(owner).filter(|_| !ahead) {
-            metrics.found += bytes;
-        }
+    /// Piece `slot` of a stage is requested from the lower tier of `server`.
+    pub(crate) fn request<M: Mode>(&mut self, server: u32, slot: u32, pieces: &mut Pool<Piece>) {
+        let mut staged = self.coming.get(server).staged;
+        staged.push::<M, _>(pieces, slot);
+        self.coming.edit::<M>(server).staged = staged;
     }
 
-    /// Ends a stage that needs no pieces: all of its range is on devices.
-    pub(crate) fn end_stage_without_pieces<M: Mode>(&mut self, now: Time, request: u32, actions: &mut Actions) {
-        let OpenRequest {
-            done,
-            in_flight,
-            answered,
-            what,
-            ..
-        } = *self.requests.get(request);
-        if done == what.bytes && in_flight == 0 {
-            if !answered {
-                self.answer::<M>(now, request, actions);
-            }
-            self.requests.free::<M>(request);
-        }
-    }
-
-    /// Forgets the blocks on their way to `server`. Returns the pieces that wait for them.
-    pub(crate) fn forget_coming<M: Mode>(&mut self, server: u32) -> Vec<u32> {
-        if self.stages.coming.is_empty() {
-            return Vec::new();
-        }
-        let readers = self.stages.coming.get(server).readers.iter(&self.pieces).collect();
-        *self.stages.coming.edit::<M>(server) = Coming::default();
-        readers
-    }
-
-    /// Sends a request for a piece of a stage to the lower tier.
-    pub(crate) fn fetch_stage<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
-        let server = self.pieces.get(slot).server;
-        let mut staged = self.stages.coming.get(server).staged;
-        staged.push::<M, _>(&mut self.pieces, slot);
-        self.stages.coming.edit::<M>(server).staged = staged;
-        self.ask_lower_tier::<M>(now, slot, false, actions);
-    }
-
-    /// The end of the block on its way here that contains byte `offset` of an object, if there is one.
-    pub(crate) fn comes_until(&self, server: u32, object: u64, offset: u64) -> Option<u64> {
-        if self.stages.coming.is_empty() {
+    /// The end of the block on its way to `server` that contains byte `offset` of an object, if there is one.
+    pub(crate) fn comes_until(&self, server: u32, object: u64, offset: u64, pieces: &Pool<Piece>) -> Option<u64> {
+        if !self.is_on() {
             return None;
         }
-        let staged = self.stages.coming.get(server).staged.iter(&self.pieces);
-        let ranges = staged
-            .map(|slot| self.pieces.get(slot))
+        let staged = self.coming.get(server).staged.iter(pieces);
+        let of_object = staged
+            .map(|slot| pieces.get(slot))
             .filter(|piece| piece.object == object);
-        ranges
-            .map(Piece::range)
-            .find(|range| range.contains(&offset))
-            .map(|range| range.end)
+        let mut ranges = of_object.map(Piece::range);
+        ranges.find(|range| range.contains(&offset)).map(|range| range.end)
     }
 
-    /// Lets a read piece wait for the block that contains it. Returns whether such a block is on its way here.
-    pub(crate) fn waits_for_stage<M: Mode>(&mut self, slot: u32) -> bool {
+    /// Lets read piece `slot` wait for the block that contains it. Returns whether such a block is on its way here.
+    pub(crate) fn wait<M: Mode>(&mut self, slot: u32, pieces: &mut Pool<Piece>) -> bool {
         let Piece {
             server,
             object,
             offset,
             bytes,
             ..
-        } = *self.pieces.get(slot);
-        let comes = self.comes_until(server, object, offset);
+        } = *pieces.get(slot);
+        let comes = self.comes_until(server, object, offset, pieces);
         if comes.is_none_or(|end| end < offset + bytes) {
             return false;
         }
-        let mut readers = self.stages.coming.get(server).readers;
-        readers.push::<M, _>(&mut self.pieces, slot);
-        self.stages.coming.edit::<M>(server).readers = readers;
+        let mut readers = self.coming.get(server).readers;
+        readers.push::<M, _>(pieces, slot);
+        self.coming.edit::<M>(server).readers = readers;
         true
     }
 
-    /// A piece of a stage has arrived from the lower tier: serves the reads that wait for it, and writes it to its device if there
-    /// is room.
-    pub(crate) fn stage_arrived<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
-        let piece = *self.pieces.get(slot);
-        self.readers_go_on::<M>(now, &piece, actions);
-        let ahead = self.requests.get(piece.request).answered;
-        // The end of a file larger than the buffers must not evict its beginning before that is read.
-        let filled = match !piece.removed && !piece.lost && self.make_room::<M>(&piece, ahead) {
-            true => self.claim_copy::<M>(&piece),
-            false => 0,
-        };
-        if let Some(metrics) = self.stages.edit::<M>(piece.owner) {
-            match (filled, ahead) {
-                (0, false) => metrics.left += piece.bytes,
-                (0, true) => {}
-                (_, false) => metrics.brought += piece.bytes,
-                (_, true) => metrics.read_ahead += piece.bytes,
-            }
-        }
-        if filled == 0 {
-            self.finish_piece::<M>(now, slot, actions);
-            return;
-        }
-        self.count_filled::<M>(&piece, filled);
-        self.pieces.edit::<M>(slot).kind = PieceKind::Fill;
-        self.join_device::<M>(now, slot, actions);
-    }
-
-    /// The staged block of `piece` is in memory: serves the reads that wait for it. If the lower tier has lost it, each of them
-    /// asks the lower tier itself.
-    pub(crate) fn readers_go_on<M: Mode>(&mut self, now: Time, piece: &Piece, actions: &mut Actions) {
-        if self.stages.coming.is_empty() {
-            return;
+    /// The lower tier has answered the request for `piece`. Returns the reads that waited for it, if it is a piece of a stage.
+    pub(crate) fn arrive<M: Mode>(&mut self, piece: &Piece, pieces: &mut Pool<Piece>) -> Vec<u32> {
+        if !self.is_on() {
+            return Vec::new();
         }
         let (server, range) = (piece.server, piece.range());
-        let mut coming = *self.stages.coming.get(server);
+        let mut coming = *self.coming.get(server);
         let it = |other: &Piece| (other.request, other.offset) == (piece.request, piece.offset);
-        if (coming.staged.remove_first::<M, _>(&mut self.pieces, it)).is_none() {
-            return;
+        if coming.staged.remove_first::<M, _>(pieces, it).is_none() {
+            return Vec::new();
         }
         let is_part = |other: &Piece| {
             other.object == piece.object && range.contains(&other.offset) && other.range().end <= range.end
         };
-        let waiting: Vec<u32> = coming.readers.iter(&self.pieces).collect();
-        let go_on: Vec<u32> = waiting
-            .into_iter()
-            .filter(|&slot| is_part(self.pieces.get(slot)))
-            .collect();
+        let waiting = coming.readers.iter(pieces);
+        let go_on: Vec<u32> = waiting.filter(|&slot| is_part(pieces.get(slot))).collect();
         for _ in &go_on {
-            coming.readers.remove_first::<M, _>(&mut self.pieces, is_part);
+            coming.readers.remove_first::<M, _>(pieces, is_part);
         }
-        *self.stages.coming.edit::<M>(server) = coming;
-        for slot in go_on {
-            match piece.lost {
-                true => self.ask_lower_tier::<M>(now, slot, false, actions),
-                false => self.push_piece(slot, actions),
-            }
-        }
+        *self.coming.edit::<M>(server) = coming;
+        go_on
     }
 
     /// Removes the pieces in `dead` from the reads that wait for staged blocks at `server`. Returns the removed pieces.
-    pub(crate) fn readers_leave<M: Mode>(&mut self, server: u32, dead: &[u32]) -> Vec<u32> {
-        if self.stages.coming.is_empty() {
+    pub(crate) fn leave<M: Mode>(&mut self, server: u32, dead: &[u32], pieces: &mut Pool<Piece>) -> Vec<u32> {
+        if !self.is_on() {
             return Vec::new();
         }
-        let mut coming = *self.stages.coming.get(server);
-        let all: Vec<u32> = coming.readers.iter(&self.pieces).collect();
+        let mut coming = *self.coming.get(server);
+        let all: Vec<u32> = coming.readers.iter(pieces).collect();
         let (leave, stay): (Vec<u32>, Vec<u32>) = all.into_iter().partition(|slot| dead.contains(slot));
         coming.readers = List::EMPTY;
         for slot in stay {
-            coming.readers.push::<M, _>(&mut self.pieces, slot);
+            coming.readers.push::<M, _>(pieces, slot);
         }
-        *self.stages.coming.edit::<M>(server) = coming;
+        *self.coming.edit::<M>(server) = coming;
         leave
     }
 
-    /// The device has written a piece of a stage.
-    pub(crate) fn stage_stored<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
-        let piece = *self.pieces.get(slot);
-        self.copy_is_clean::<M>(&piece);
-        self.finish_piece::<M>(now, slot, actions);
-        self.settle_space::<M>(now, piece.device, piece.owner);
-        self.reserve::<M>(now, piece.device, actions);
-        self.feed_lower_tier::<M>(now, piece.server, actions);
+    /// `server` has failed: forgets the blocks on their way there. Returns the pieces that wait for them.
+    pub(crate) fn fail<M: Mode>(&mut self, server: u32, pieces: &Pool<Piece>) -> Vec<u32> {
+        if !self.is_on() {
+            return Vec::new();
+        }
+        let readers = self.coming.get(server).readers.iter(pieces).collect();
+        *self.coming.edit::<M>(server) = Coming::default();
+        readers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ClientId, RequestHeader, Requester, StorageOperation};
+    use odonata_engine::{NIL, Plain};
+    use odonata_units::Time;
+
+    fn read(offset: u64, bytes: u64) -> StorageRequest {
+        let header = RequestHeader {
+            client: ClientId::from(Requester::Rank(0)),
+            token: 0,
+            owner: 0,
+        };
+        StorageRequest {
+            header,
+            operation: StorageOperation::READ,
+            object: 7,
+            offset,
+            bytes,
+        }
+    }
+
+    /// A window of 100 bytes is filled again when half of it is read, up to the end of the file at 250.
+    #[test]
+    fn a_sequential_reader_is_read_ahead_of_by_a_window_up_to_the_end_of_its_file() {
+        let mut stages = Stages::new(1, true);
+        let ahead = |stages: &mut Stages, offset| stages.read_ahead::<Plain>(0, &read(offset, 30), 100, 250);
+        assert_eq!(ahead(&mut stages, 60), None, "it does not begin at the beginning");
+        let fetched = [0, 30, 60, 90, 120].map(|offset| ahead(&mut stages, offset));
+        assert_eq!(fetched, [Some(30..130), None, Some(130..190), None, Some(190..250)]);
+    }
+
+    #[test]
+    fn reads_wait_for_the_staged_block_that_contains_them() {
+        let (mut stages, mut pieces) = (Stages::new(1, false), Pool::new());
+        let mut piece = |request, offset, bytes| {
+            let piece = Piece::new(Time::ZERO, (0, 0), (request, 0), 7, offset, bytes);
+            pieces.allocate::<Plain>(piece)
+        };
+        let staged = piece(1, 100, 50);
+        let [inside, beyond] = [(120, 30), (140, 20)].map(|(offset, bytes)| piece(2, offset, bytes));
+        stages.request::<Plain>(0, staged, &mut pieces);
+        assert_eq!(stages.comes_until(0, 7, 149, &pieces), Some(150));
+        assert_eq!(stages.comes_until(0, 7, 150, &pieces), None);
+        let waits = [inside, beyond].map(|slot| stages.wait::<Plain>(slot, &mut pieces));
+        assert_eq!(waits, [true, false]);
+        let block = *pieces.get(staged);
+        assert_eq!(stages.arrive::<Plain>(&block, &mut pieces), [inside]);
+        assert_eq!(stages.arrive::<Plain>(&block, &mut pieces), [NIL; 0], "it comes once");
     }
 }

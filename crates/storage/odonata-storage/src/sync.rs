@@ -12,19 +12,15 @@
 //! Bytes written behind that position meanwhile belong to the next synchronization, so that a synchronization ends while its file
 //! is still being written. A server that bypasses its devices always passes the synchronization to the lower tier.
 
-mod waits;
+use odonata_engine::{List, Mode, Pool, Store, journalled};
 
-use odonata_engine::{List, Mode, NIL, Pool, Store, journalled};
-use odonata_units::Time;
-
-use crate::extents::Place;
-use crate::{Action, Actions, Origin, RequestHeader, Servers, StorageRequest};
-pub(crate) use waits::Block;
-use waits::{Blocks, SyncWait};
+use crate::index::{ContentIndex, LeavingBlock, Place, SpaceAccount};
+use crate::open_request::OpenRequest;
+use crate::{RequestHeader, StorageRequest};
 
 /// The current phase of a synchronization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-enum Phase {
+pub(crate) enum Phase {
     /// Waits for that many writes acknowledged before its arrival.
     Writes(u32),
     /// Waits for the caches of devices or for the lower tier; the caller reports their end.
@@ -35,23 +31,14 @@ enum Phase {
 
 /// A synchronization under way.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-struct Sync {
-    what: StorageRequest,
-    server: u32,
+pub(crate) struct Sync {
+    pub(crate) what: StorageRequest,
+    pub(crate) server: u32,
     /// The number of writes that the server had acknowledged early at its arrival.
     number: u64,
-    phase: Phase,
+    pub(crate) phase: Phase,
     /// Whether its server has failed.
-    dead: bool,
-    /// The oldest acknowledged write that it waits for, or [`NIL`].
-    oldest: u32,
-    /// The number of the first block that left after the synchronization began to wait for blocks, and the counts of blocks from
-    /// that number on.
-    first: u64,
-    blocks: Blocks,
-    wait: SyncWait,
-    /// Its position in the history of the line.
-    place: odonata_blame::Place,
+    is_dead: bool,
     next: u32,
 }
 odonata_engine::slots!(Sync);
@@ -88,244 +75,230 @@ impl Syncs {
         self.cells.live()
     }
 
-    /// The synchronizations under way at `server`, in the order of their arrival.
-    fn open(&self, server: u32) -> Vec<u32> {
-        self.servers.get(server).open.iter(&self.cells).collect()
-    }
-}
-
-impl Servers {
     /// Whether a synchronization is under way at `server`.
-    pub(crate) fn synchronizes(&self, server: u32) -> bool {
-        !self.syncs.servers.get(server).open.is_empty()
+    pub(crate) fn is_any_open(&self, server: u32) -> bool {
+        !self.servers.get(server).open.is_empty()
     }
 
-    /// A synchronization arrives at `server`.
-    pub(crate) fn sync<M: Mode>(&mut self, now: Time, server: u32, what: StorageRequest, actions: &mut Actions) {
-        let cell = *self.syncs.servers.get(server);
-        let before = cell.uncommitted.iter(&self.requests);
-        let mut before = before.filter(|&slot| self.requests.get(slot).what.object == what.object);
-        let oldest = before.next();
-        let writes = usize::from(oldest.is_some()) + before.count();
-        let slot = self.syncs.cells.allocate::<M>(Sync {
+    /// The synchronizations under way at `server`, in the order of their arrival.
+    pub(crate) fn open(&self, server: u32) -> impl Iterator<Item = u32> + use<'_> {
+        self.servers.get(server).open.iter(&self.cells)
+    }
+
+    /// All synchronizations, also those of servers that have failed.
+    pub(crate) fn slots(&self) -> Vec<u32> {
+        self.cells.slots()
+    }
+
+    /// Synchronization `slot`.
+    pub(crate) fn get(&self, slot: u32) -> &Sync {
+        self.cells.get(slot)
+    }
+
+    /// The request of synchronization `slot`; `None` if its server has failed.
+    pub(crate) fn request(&self, slot: u32) -> Option<RequestHeader> {
+        let Sync { what, is_dead, .. } = *self.cells.get(slot);
+        (!is_dead).then_some(what.header)
+    }
+
+    /// Synchronization `what` arrives at `server`. Returns its slot, and whether it waits for writes.
+    pub(crate) fn arrive<M: Mode>(
+        &mut self,
+        server: u32,
+        what: StorageRequest,
+        requests: &Pool<OpenRequest>,
+    ) -> (u32, bool) {
+        let cell = *self.servers.get(server);
+        let before = cell.uncommitted.iter(requests);
+        let writes = before
+            .filter(|&slot| requests.get(slot).what.object == what.object)
+            .count();
+        let slot = self.cells.allocate::<M>(Sync {
             what,
             server,
             number: cell.writes,
             phase: Phase::Writes(writes as u32),
-            dead: false,
-            oldest: oldest.unwrap_or(NIL),
-            first: 0,
-            blocks: Blocks::default(),
-            wait: SyncWait::Nothing,
-            place: odonata_blame::Place::NONE,
-            next: NIL,
+            is_dead: false,
+            next: odonata_engine::NIL,
         });
         let mut open = cell.open;
-        open.push::<M, _>(&mut self.syncs.cells, slot);
-        self.syncs.servers.edit::<M>(server).open = open;
-        if writes == 0 {
-            self.write_caches_out::<M>(now, slot, actions);
-        } else {
-            self.reconsider_sync::<M>(now, slot);
-        }
-    }
-
-    /// The caches that synchronization `slot` waits for are written out, as announced by [`Action::CachesWritten`].
-    pub fn caches_written<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
-        if !self.sync_died::<M>(now, slot) {
-            self.set_sync_wait::<M>(now, slot, SyncWait::Nothing);
-            self.drain_for_sync::<M>(now, slot, actions);
-        }
-    }
-
-    /// The request of synchronization `slot`; `None` if its server has failed.
-    pub(crate) fn request_of_sync(&self, slot: u32) -> Option<RequestHeader> {
-        let Sync { what, dead, .. } = *self.syncs.cells.get(slot);
-        (!dead).then_some(what.header)
-    }
-
-    /// The lower tier has answered synchronization `slot`.
-    pub(crate) fn sync_answered<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
-        if !self.sync_died::<M>(now, slot) {
-            self.end_sync::<M>(now, slot, actions);
-        }
-    }
-
-    /// Whether the server of synchronization `slot` has failed; frees the synchronization then.
-    fn sync_died<M: Mode>(&mut self, now: Time, slot: u32) -> bool {
-        self.is_up::<M>(now, self.syncs.cells.get(slot).server);
-        let dead = self.syncs.cells.get(slot).dead;
-        if dead {
-            self.syncs.cells.free::<M>(slot);
-        }
-        dead
-    }
-
-    /// `server` has failed: its synchronizations get no answer.
-    pub(crate) fn end_syncs<M: Mode>(&mut self, at: Time, server: u32) {
-        for slot in self.syncs.open(server) {
-            self.set_sync_wait::<M>(at, slot, SyncWait::Nothing);
-            match self.syncs.cells.get(slot).phase {
-                Phase::Passed => self.syncs.cells.edit::<M>(slot).dead = true,
-                Phase::Writes(_) | Phase::Drain { .. } => self.syncs.cells.free::<M>(slot),
-            }
-        }
-        let cell = self.syncs.servers.edit::<M>(server);
-        (cell.open, cell.uncommitted) = (List::EMPTY, List::EMPTY);
+        open.push::<M, _>(&mut self.cells, slot);
+        self.servers.edit::<M>(server).open = open;
+        (slot, writes > 0)
     }
 
     /// Write `request` is acknowledged before all of it is on a device.
-    pub(crate) fn acknowledged_early<M: Mode>(&mut self, request: u32) {
-        let server = self.requests.get(request).server;
-        let cell = self.syncs.servers.edit::<M>(server);
-        self.requests.edit::<M>(request).number = cell.writes;
+    pub(crate) fn acknowledge_early<M: Mode>(&mut self, request: u32, requests: &mut Pool<OpenRequest>) {
+        let server = requests.get(request).server;
+        let cell = self.servers.edit::<M>(server);
+        requests.edit::<M>(request).number = cell.writes;
         cell.writes += 1;
-        let mut uncommitted = cell.uncommitted;
-        uncommitted.push::<M, _>(&mut self.requests, request);
-        self.syncs.servers.edit::<M>(server).uncommitted = uncommitted;
+        cell.uncommitted.push::<M, _>(requests, request);
     }
 
-    /// All of write `request`, which was acknowledged early, is on a device.
-    pub(crate) fn committed_at_last<M: Mode>(&mut self, now: Time, request: u32, actions: &mut Actions) {
-        let (server, number, file) = {
-            let cell = self.requests.get(request);
-            (cell.server, cell.number, cell.what.object)
+    /// All of write `request`, which was acknowledged early, is on a device. Returns the synchronizations under way at its server.
+    pub(crate) fn commit<M: Mode>(&mut self, request: u32, requests: &mut Pool<OpenRequest>) -> Vec<u32> {
+        let OpenRequest { server, number, .. } = *requests.get(request);
+        let mut uncommitted = self.servers.get(server).uncommitted;
+        uncommitted.remove_first::<M, _>(requests, |other| other.number == number);
+        self.servers.edit::<M>(server).uncommitted = uncommitted;
+        self.open(server).collect()
+    }
+
+    /// Write `request` is committed: synchronization `slot` waits for one write less, if it waits for this one. Returns how many are
+    /// left then.
+    pub(crate) fn waits_no_longer_for<M: Mode>(&mut self, slot: u32, request: &OpenRequest) -> Option<u32> {
+        let sync = *self.cells.get(slot);
+        match sync.phase {
+            Phase::Writes(left) if sync.what.object == request.what.object && request.number < sync.number => {
+                self.cells.edit::<M>(slot).phase = Phase::Writes(left - 1);
+                Some(left - 1)
+            }
+            _ => None,
+        }
+    }
+
+    /// The oldest acknowledged write that synchronization `slot` waits for.
+    pub(crate) fn oldest_write(&self, slot: u32, requests: &Pool<OpenRequest>) -> Option<u32> {
+        let sync = self.cells.get(slot);
+        let mut before = self.servers.get(sync.server).uncommitted.iter(requests);
+        before.find(|&slot| {
+            let request = requests.get(slot);
+            request.what.object == sync.what.object && request.number < sync.number
+        })
+    }
+
+    /// Synchronization `slot` waits for caches of devices or for the lower tier.
+    pub(crate) fn pass<M: Mode>(&mut self, slot: u32) {
+        self.cells.edit::<M>(slot).phase = Phase::Passed;
+    }
+
+    /// Synchronization `slot` waits until the first `end` bytes of its object have left.
+    pub(crate) fn drain<M: Mode>(&mut self, slot: u32, end: u64) {
+        self.cells.edit::<M>(slot).phase = Phase::Drain { from: 0, end };
+    }
+
+    /// Advances synchronization `slot` over the bytes that have left. Returns whether it waited for bytes to leave, and all have.
+    pub(crate) fn advance<M: Mode>(&mut self, slot: u32, index: &ContentIndex) -> bool {
+        let Sync {
+            what, phase, server, ..
+        } = *self.cells.get(slot);
+        let Phase::Drain { mut from, end } = phase else {
+            return false;
         };
-        let mut uncommitted = self.syncs.servers.get(server).uncommitted;
-        uncommitted.remove_first::<M, _>(&mut self.requests, |other| other.number == number);
-        self.syncs.servers.edit::<M>(server).uncommitted = uncommitted;
-        for slot in self.syncs.open(server) {
-            let sync = *self.syncs.cells.get(slot);
-            if let Phase::Writes(left) = sync.phase
-                && sync.what.object == file
-                && number < sync.number
-            {
-                self.syncs.cells.edit::<M>(slot).phase = Phase::Writes(left - 1);
-                if sync.oldest == request {
-                    let mut rest = uncommitted.iter(&self.requests);
-                    let oldest = rest.find(|&slot| self.requests.get(slot).what.object == file);
-                    self.syncs.cells.edit::<M>(slot).oldest = oldest.filter(|_| left > 1).unwrap_or(NIL);
-                }
-                self.reconsider_sync::<M>(now, slot);
-                if left == 1 {
-                    self.write_caches_out::<M>(now, slot, actions);
-                }
+        let alone = |place: Place| matches!(place, Place::Device(_) | Place::Leaving(_));
+        let next = loop {
+            match index.first(server, what.object, from..end) {
+                Some(extent) if !alone(extent.place) => from = extent.end,
+                next => break next,
+            }
+        };
+        if let Some(extent) = next {
+            let from = extent.start;
+            self.cells.edit::<M>(slot).phase = Phase::Drain { from, end };
+        }
+        next.is_none()
+    }
+
+    /// Lets the next block of `server`, at most `most` bytes, leave that a synchronization needs in the lower tier. Returns its device
+    /// with it.
+    pub(crate) fn leave_next<M: Mode>(
+        &self,
+        server: u32,
+        most: u64,
+        index: &mut ContentIndex,
+        space: &mut impl SpaceAccount,
+    ) -> Option<(u32, LeavingBlock)> {
+        self.open(server).find_map(|slot| {
+            let Sync { what, phase, .. } = *self.cells.get(slot);
+            match phase {
+                Phase::Drain { from, end } => index.leave_within::<M>(server, what.object, (from..end, most), space),
+                Phase::Writes(_) | Phase::Passed => None,
+            }
+        })
+    }
+
+    /// Synchronization `slot` has ended. Returns its server and its request.
+    pub(crate) fn end<M: Mode>(&mut self, slot: u32) -> (u32, RequestHeader) {
+        let Sync { what, server, .. } = *self.cells.get(slot);
+        let mut open = self.servers.get(server).open;
+        open.remove_first::<M, _>(&mut self.cells, |other| other.what.header == what.header);
+        self.servers.edit::<M>(server).open = open;
+        self.cells.free::<M>(slot);
+        (server, what.header)
+    }
+
+    /// Frees synchronization `slot`, reported by the caller, if its server has failed. Returns whether it has.
+    pub(crate) fn bury<M: Mode>(&mut self, slot: u32) -> bool {
+        let is_dead = self.cells.get(slot).is_dead;
+        if is_dead {
+            self.cells.free::<M>(slot);
+        }
+        is_dead
+    }
+
+    /// `server` has failed: its synchronizations get no answer.
+    pub(crate) fn fail<M: Mode>(&mut self, server: u32) {
+        let all: Vec<u32> = self.open(server).collect();
+        for slot in all {
+            match self.cells.get(slot).phase {
+                Phase::Passed => self.cells.edit::<M>(slot).is_dead = true,
+                Phase::Writes(_) | Phase::Drain { .. } => self.cells.free::<M>(slot),
             }
         }
+        let cell = self.servers.edit::<M>(server);
+        (cell.open, cell.uncommitted) = (List::EMPTY, List::EMPTY);
     }
+}
 
-    /// All acknowledged bytes are on devices: writes the volatile caches to their media.
-    fn write_caches_out<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
-        let server = self.syncs.cells.get(slot).server;
-        let (mut at, mut last) = (now, NIL);
-        for device in self.devices.of(server) {
-            let end = self.devices.flush::<M>(device, now);
-            if end > at {
-                (at, last) = (end, device);
-            }
-        }
-        if at > now {
-            self.syncs.cells.edit::<M>(slot).phase = Phase::Passed;
-            self.waits_for_cache::<M>(now, slot, last);
-            actions.push(Action::CachesWritten { server, slot, at });
-        } else {
-            self.drain_for_sync::<M>(now, slot, actions);
-        }
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ClientId, Requester, StorageOperation};
+    use odonata_engine::Plain;
+    use odonata_units::Time;
 
-    /// All acknowledged bytes are on media: starts the drain if the synchronization needs it.
-    fn drain_for_sync<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
-        let Sync { what, server, .. } = *self.syncs.cells.get(slot);
-        let leads_down = self.params[server as usize].next.is_some();
-        if !(leads_down && what.goes_to_last_tier() && self.is_indexed(server)) {
-            self.pass_sync_on::<M>(now, slot, actions);
-            return;
-        }
-        let end = self.contents.extents.end_of(server, what.object);
-        let first = self.lower_tiers.reserves.get(server).left;
-        let sync = self.syncs.cells.edit::<M>(slot);
-        (sync.phase, sync.first) = (Phase::Drain { from: 0, end }, first);
-        self.feed_lower_tier::<M>(now, server, actions);
-    }
-
-    /// A block may have left `server`: advances the synchronizations that wait for it.
-    pub(crate) fn advance_syncs<M: Mode>(&mut self, now: Time, server: u32, actions: &mut Actions) {
-        if self.syncs.servers.get(server).open.is_empty() {
-            return;
-        }
-        for slot in self.syncs.open(server) {
-            let Sync { what, phase, .. } = *self.syncs.cells.get(slot);
-            let Phase::Drain { mut from, end } = phase else {
-                continue;
-            };
-            let alone = |place: Place| matches!(place, Place::Device(_) | Place::Leaving(_));
-            let next = loop {
-                match self.contents.extents.first(server, what.object, from..end) {
-                    Some(extent) if !alone(extent.place) => from = extent.end,
-                    next => break next,
-                }
-            };
-            match next {
-                Some(extent) => {
-                    self.syncs.cells.edit::<M>(slot).phase = Phase::Drain {
-                        from: extent.start,
-                        end,
-                    }
-                }
-                None => self.pass_sync_on::<M>(now, slot, actions),
-            }
+    fn request(token: u32, operation: StorageOperation, object: u64) -> StorageRequest {
+        let header = RequestHeader {
+            client: ClientId::from(Requester::Rank(0)),
+            token,
+            owner: 0,
+        };
+        StorageRequest {
+            header,
+            operation,
+            object,
+            offset: 0,
+            bytes: 10,
         }
     }
 
-    /// Chooses the next block of `server` that a synchronization needs in the lower tier: its device, and owner, object, offset,
-    /// length.
-    pub(crate) fn leave_for_sync<M: Mode>(&mut self, server: u32) -> Option<(u32, (u16, u64, u64, u64))> {
-        if self.syncs.servers.get(server).open.is_empty() {
-            return None;
+    /// Writes 0 and 2 to file 7 and write 1 to file 8 are acknowledged early; write 3 to file 7 after the synchronization.
+    #[test]
+    fn a_synchronization_waits_for_the_writes_acknowledged_before_it() {
+        let (mut syncs, mut requests) = (Syncs::new(1), Pool::new());
+        let acknowledge = |syncs: &mut Syncs, requests: &mut Pool<OpenRequest>, object| {
+            let write = request(0, StorageOperation::Write, object);
+            let slot = requests.allocate::<Plain>(OpenRequest::new(Time::ZERO, (0, 0), write));
+            syncs.acknowledge_early::<Plain>(slot, requests);
+        };
+        for object in [7, 8, 7] {
+            acknowledge(&mut syncs, &mut requests, object);
         }
-        let block = self.params[server as usize].block();
-        for slot in self.syncs.open(server) {
-            let Sync { what, phase, .. } = *self.syncs.cells.get(slot);
-            let Phase::Drain { from, end } = phase else { continue };
-            let mut found = self.contents.extents.find(server, what.object, from..end);
-            let alone = found.find_map(|extent| match extent.place {
-                Place::Device(device) => Some((extent, device)),
-                _ => None,
-            });
-            drop(found);
-            if let Some((extent, device)) = alone {
-                let end = extent.start + block.min(extent.bytes());
-                let range = extent.start..end;
-                self.shift::<M>(server, what.object, range, extent.owner, Place::Leaving(device));
-                let device = self.devices.of(server).start + u32::from(device);
-                return Some((device, (extent.owner, what.object, extent.start, end - extent.start)));
-            }
+        let sync = request(9, StorageOperation::Sync { to_last_tier: false }, 7);
+        let (slot, waits) = syncs.arrive::<Plain>(0, sync, &requests);
+        assert!(waits);
+        acknowledge(&mut syncs, &mut requests, 7);
+        let mut left = Vec::new();
+        for write in [3, 0, 1, 2] {
+            let oldest = syncs.oldest_write(slot, &requests);
+            assert_eq!(syncs.commit::<Plain>(write, &mut requests), [slot]);
+            left.push((oldest, syncs.waits_no_longer_for::<Plain>(slot, requests.get(write))));
         }
-        None
-    }
-
-    /// None of its bytes are here alone: passes the synchronization to the lower tier, or ends it.
-    fn pass_sync_on<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
-        self.set_sync_wait::<M>(now, slot, SyncWait::Nothing);
-        let Sync { what, server, .. } = *self.syncs.cells.get(slot);
-        let leads_down = self.params[server as usize].next.is_some();
-        if leads_down && (what.goes_to_last_tier() || self.passes_by(server)) {
-            self.syncs.cells.edit::<M>(slot).phase = Phase::Passed;
-            actions.push(Action::pass_on(server, Origin::Sync(slot), &what));
-        } else {
-            self.end_sync::<M>(now, slot, actions);
-        }
-    }
-
-    /// Answers synchronization `slot` and frees it.
-    fn end_sync<M: Mode>(&mut self, now: Time, slot: u32, actions: &mut Actions) {
-        self.set_sync_wait::<M>(now, slot, SyncWait::Nothing);
-        let Sync { what, server, .. } = *self.syncs.cells.get(slot);
-        let mut open = self.syncs.servers.get(server).open;
-        let it = |other: &Sync| other.what.header == what.header;
-        open.remove_first::<M, _>(&mut self.syncs.cells, it);
-        self.syncs.servers.edit::<M>(server).open = open;
-        self.syncs.cells.free::<M>(slot);
-        actions.push(Action::answer(server, what.header));
+        let expected = [(Some(0), None), (Some(0), Some(1)), (Some(2), None), (Some(2), Some(0))];
+        assert_eq!(left, expected);
+        assert_eq!(syncs.oldest_write(slot, &requests), None);
+        assert_eq!(syncs.end::<Plain>(slot), (0, sync.header));
+        assert_eq!((syncs.live(), syncs.is_any_open(0)), (0, false));
     }
 }

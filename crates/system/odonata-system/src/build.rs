@@ -5,7 +5,7 @@ use crate::scenario::Scenario;
 use crate::scenario::resolved::{self, Resolved};
 use odonata_host::Interrupt;
 use odonata_host::{
-    BookParams, FileAccess, HostParams, HostPlan, Job, JobProgram, JobStatuses, Outside, RecordParams, ServerOutage,
+    FileAccess, HostParams, HostPlan, Job, JobProgram, JobStatuses, LedgerParams, Outside, RecordParams, ServerOutage,
     StageFile, StorageTier, TimelineParams, WaitingJob,
 };
 use odonata_machine::Machine;
@@ -15,7 +15,7 @@ use odonata_network::{
     Blueprint, LinkPeriod, NetworkParams, QueueRecording, RunParams, TrafficClasses, VirtualChannels,
 };
 use odonata_storage::settings::{DrainPolicy, Storage};
-use odonata_storage::{FileLayout, Metadata, ServerParams, Servers};
+use odonata_storage::{FileLayout, Metadata, ServerParams, ServersBuilder};
 use odonata_topology::{LinkClass, Topology};
 use odonata_units::{Bandwidth, Bytes, SplitMix64, Time};
 use odonata_workload::LogGops;
@@ -106,7 +106,7 @@ impl Plan {
         }
         let fabric = Blueprint::new(network, routing, vcs);
         let servers = servers(scenario, placement);
-        Servers::new(servers.clone()).map_err(|(server, error)| format!("server {server}: {error}"))?;
+        ServersBuilder::new(servers.clone()).map_err(|(server, error)| format!("server {server}: {error}"))?;
         let jobs = scenario
             .jobs
             .iter()
@@ -196,7 +196,7 @@ impl Plan {
                 .iter()
                 .map(|&server| self.servers[server as usize].clone())
                 .collect();
-            let servers = Servers::new(params).expect("the parameters were checked");
+            let servers = ServersBuilder::new(params).expect("the parameters were checked");
             let faults = |server: u32, device: u32| {
                 let storage = self.storage.as_ref();
                 storage.map_or(Vec::new(), |storage| {
@@ -204,12 +204,9 @@ impl Plan {
                 })
             };
             let slow = self.storage.as_ref().is_some_and(Storage::has_slow_devices);
-            let servers = (servers
-                .with_faults(faults)
-                .charging_faults(slow)
-                .shared_by(&self.weights))
-            .in_tiers(self.tiers, self.weights.len())
-            .staging_out(&self.stage_out);
+            let servers = (servers.with_faults(faults).shared_by(&self.weights))
+                .in_tiers(self.tiers, self.weights.len())
+                .staging_out(&self.stage_out);
             let servers = match self
                 .storage
                 .as_ref()
@@ -229,12 +226,12 @@ impl Plan {
                 None => servers,
             };
             let servers = match self.blame {
-                Some((jobs, interval)) => servers.with_blame(jobs, interval),
+                Some((jobs, interval)) => servers.with_blame(jobs, interval, slow),
                 None => servers,
             };
             match self.lost_time {
-                true => servers.with_losses(),
-                false => servers,
+                true => servers.with_losses().build(),
+                false => servers.build(),
             }
         };
         let hosts = self.hosts.parts(routers, servers);
@@ -447,7 +444,7 @@ fn host_params(scenario: &Resolved, placement: &Placement) -> HostParams {
         lost_time: scenario.run.lost_time,
         lost_time_path: scenario.run.lost_time_path,
         lost_time_interval: scenario.run.series_interval,
-        books: (*scenario.run.blame).then_some(BookParams {
+        ledger: (*scenario.run.blame).then_some(LedgerParams {
             jobs: scenario.jobs.len() as u16,
             interval: scenario.run.series_interval,
         }),

@@ -8,7 +8,7 @@ use crate::context::HostContext;
 use crate::diagnosis::outcome::Failure;
 use crate::event::HostEvent;
 use crate::io::client::{Client, Completed, Effect, Effects, Timer, Waiter};
-use crate::lost::Dependent;
+use crate::io::facts::IoObserver;
 use crate::payload::Payload;
 use crate::send::{SendRequest, traffic_of};
 
@@ -49,19 +49,22 @@ impl Hosts {
                 owner,
                 sent,
                 next,
-            } => self.io.fault_waits.in_vain::<C>(server, owner, (sent, ctx.now(), next)),
+            } => self
+                .io
+                .fault_waits
+                .attempt_times_out::<C>(server, owner, (sent, ctx.now(), next)),
             Effect::PartEnded {
                 client,
                 request,
                 attempt,
             } => {
                 if let Requester::Server(_) = client.requester() {
-                    self.ranks.lost.end_attempt::<C>(request, attempt);
+                    self.io_observer().attempt_ends::<C>(request, attempt);
                 }
             }
             Effect::AnsweredLate { client, attempt } => {
                 if let Requester::Server(_) = client.requester() {
-                    self.ranks.lost.forget::<C>(Dependent::Attempt(attempt));
+                    self.io_observer().attempt_is_late::<C>(attempt);
                 }
             }
             Effect::Complete { completed, .. } => self.request_complete(ctx, completed),
@@ -84,7 +87,7 @@ impl Hosts {
     }
 
     fn request_complete<C: HostContext>(&mut self, ctx: &mut C, completed: Completed) {
-        self.ranks.lost.takes::<C>(Dependent::StorageRequest(completed.request));
+        self.io_observer().request_is_complete::<C>(completed.request);
         match completed.waiter {
             Waiter::Call(call) => self.call_answered(ctx, call, completed),
             Waiter::Server(origin) => self.lower_tier_answered(ctx, origin, completed.lost),
@@ -94,17 +97,13 @@ impl Hosts {
     /// A message of a server about request `header` has come to its client, which needs it. A rank needs the data of an attempt even
     /// where it gives the attempt up later; a server does not.
     pub(crate) fn note_arrival<C: HostContext>(&mut self, header: RequestHeader) {
-        if !self.ranks.lost.is_on() {
-            return;
-        }
         let attempt = header.token;
         match header.client.requester() {
             Requester::Rank(_) => {
-                if let Some(request) = self.io.client.request_of(attempt) {
-                    self.ranks.lost.needs_current::<C>(Dependent::StorageRequest(request));
-                }
+                let client = &self.io.client;
+                self.ranks.lost.rank_hears::<C>(|| client.request_of(attempt));
             }
-            Requester::Server(_) => self.ranks.lost.needs_current::<C>(Dependent::Attempt(attempt)),
+            Requester::Server(_) => self.io_observer().server_hears_from_below::<C>(attempt),
         }
     }
 

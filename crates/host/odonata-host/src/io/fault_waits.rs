@@ -9,12 +9,12 @@ use odonata_blame::Ledger;
 use odonata_engine::{Mode, Time};
 use odonata_storage::{FAULT, METADATA_FAULT, Outage, ServerCharge, ServerWaitSeries};
 
-use crate::params::{BookParams, ServerOutage};
+use crate::params::{LedgerParams, ServerOutage};
 
 /// The resources waited for, by cause.
 const RESOURCES: [u8; 2] = [FAULT, METADATA_FAULT];
 
-/// The ledger of the clients of a part; off without books or without outages.
+/// The ledger of the clients of a part; off without a ledger or without outages.
 #[derive(Debug)]
 pub(crate) struct FaultWaits {
     /// Per server, in order.
@@ -31,10 +31,10 @@ impl FaultWaits {
     pub(crate) fn new(
         (servers, first_metadata): (u32, u32),
         outages: &[ServerOutage],
-        books: Option<BookParams>,
+        params: Option<LedgerParams>,
         tiers: (&[u8], u8),
     ) -> Self {
-        let Some(BookParams { jobs, interval }) = books.filter(|_| !outages.is_empty()) else {
+        let Some(LedgerParams { jobs, interval }) = params.filter(|_| !outages.is_empty()) else {
             return FaultWaits {
                 outages: Vec::new(),
                 first_metadata,
@@ -56,7 +56,12 @@ impl FaultWaits {
     }
 
     /// An attempt of `owner` at `server`, sent at `sent`, is given up at `now`; the next goes at `next`.
-    pub(crate) fn in_vain<M: Mode>(&mut self, server: u32, owner: u16, (sent, now, next): (Time, Time, Time)) {
+    pub(crate) fn attempt_times_out<M: Mode>(
+        &mut self,
+        server: u32,
+        owner: u16,
+        (sent, now, next): (Time, Time, Time),
+    ) {
         if !self.ledger.is_on() {
             return;
         }
@@ -123,18 +128,18 @@ mod tests {
                 until: ns(until),
             },
         };
-        let books = BookParams {
+        let ledger = LedgerParams {
             jobs: 2,
             interval: None,
         };
         let all = [outage(500, 600), outage(100, 200)];
-        let mut waits = FaultWaits::new((2, 2), &all, Some(books), (&[0, 0], 1));
-        waits.in_vain::<Plain>(1, 0, (ns(0), ns(90), ns(95)));
-        waits.in_vain::<Plain>(0, 0, (ns(100), ns(190), ns(195)));
+        let mut waits = FaultWaits::new((2, 2), &all, Some(ledger), (&[0, 0], 1));
+        waits.attempt_times_out::<Plain>(1, 0, (ns(0), ns(90), ns(95)));
+        waits.attempt_times_out::<Plain>(0, 0, (ns(100), ns(190), ns(195)));
         assert_eq!(waits.blame().count(), 0, "it was there, or it was another");
-        waits.in_vain::<Plain>(1, 0, (ns(80), ns(140), ns(150)));
-        waits.in_vain::<Plain>(1, 0, (ns(150), ns(210), ns(230)));
-        waits.in_vain::<Plain>(1, 1, (ns(590), ns(650), ns(650)));
+        waits.attempt_times_out::<Plain>(1, 0, (ns(80), ns(140), ns(150)));
+        waits.attempt_times_out::<Plain>(1, 0, (ns(150), ns(210), ns(230)));
+        waits.attempt_times_out::<Plain>(1, 1, (ns(590), ns(650), ns(650)));
         let charged: Vec<_> = waits.blame().map(|c| (c.server, c.victim, c.time)).collect();
         assert_eq!(charged, [(1, 0, ns(50 + 80)), (1, 1, ns(60))]);
         waits.audit().unwrap();

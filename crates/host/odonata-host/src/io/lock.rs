@@ -39,7 +39,7 @@ impl Hosts {
             Requester::Server(_) => owner,
         };
         if self.io.servers.locks.revoked::<C>(ctx.now(), holder, had_it) {
-            self.note_server_losses::<C>(ctx.now());
+            self.servers_have_worked::<C>(ctx.now());
             self.lock_granted(ctx, holder);
         }
     }
@@ -48,7 +48,7 @@ impl Hosts {
     pub(crate) fn lock_ended<C: HostContext>(&mut self, ctx: &mut C, holder: u32) {
         let mut next = Vec::new();
         self.io.servers.locks.finished::<C>(ctx.now(), holder, &mut next);
-        self.note_server_losses::<C>(ctx.now());
+        self.servers_have_worked::<C>(ctx.now());
         for holder in next {
             self.lock_granted(ctx, holder);
         }

@@ -15,7 +15,8 @@ use crate::Hosts;
 use crate::context::HostContext;
 use crate::event::HostEvent;
 use crate::io::client::{NewRequest, RequestPart, Waiter};
-use crate::lost::{Dependent, OutsideBlock};
+use crate::io::facts::IoObserver;
+use crate::lost::OutsideBlock;
 use crate::payload::Payload;
 
 /// A tier of storage servers, as its clients know it.
@@ -94,12 +95,9 @@ impl Hosts {
         (object, offset, bytes): (u64, u64, u64),
     ) {
         let (now, server) = (ctx.now(), self.io.servers.number(server));
-        let before = self.ranks.lost.is_on().then(|| self.ranks.lost.current.clone());
-        match self.io.servers.servers().request_of(origin) {
-            Some(request) => self.ranks.lost.works_for(request, now),
-            // A drain, or data that are read ahead: no request needs them.
-            None => self.ranks.lost.begins(now),
-        }
+        // For a drain, or data that are read ahead, there is no request.
+        let request = self.io.servers.servers().measured().request_of(origin);
+        let aside = self.io_observer().server_asks_below(request, now);
         let upper = self.layout.tier_of(server);
         let (place, tier) = (server - self.params.tiers[upper].first, &self.params.tiers[upper + 1]);
         let (first, layout) = (tier.first, tier.layout);
@@ -133,17 +131,12 @@ impl Hosts {
                 });
             }
         }
-        if let Some(before) = before {
-            self.ranks.lost.is_now(before);
-        }
+        self.io_observer().resume(aside);
     }
 
     /// The lower tier has answered what `origin` asked for.
     pub(crate) fn lower_tier_answered<C: HostContext>(&mut self, ctx: &mut C, origin: Origin, lost: bool) {
-        if self.ranks.lost.is_on() {
-            let request = self.io.servers.servers().request_of(origin);
-            self.ranks.lost.piece_arrives::<C>(request);
-        }
+        self.state_piece_arrival::<C>(origin);
         let now = ctx.now();
         self.serve(ctx, |servers, actions| {
             servers.lower_tier_answered::<C>(now, origin, lost, actions);
@@ -181,7 +174,6 @@ impl Hosts {
         let free = &mut self.io.links.links.edit::<C>(local).out;
         let begin = now.max(*free);
         let sent = take_link(free, now, link, bytes);
-        let before = self.ranks.lost.current.clone();
         let block = OutsideBlock {
             link: (local, true),
             owner,
@@ -189,10 +181,10 @@ impl Hosts {
             begin,
             end: sent,
         };
-        self.ranks.lost.crosses::<C>(block, upper);
+        let aside = self.io_observer().block_crosses::<C>(block, upper);
         let control = self.params.io_control_message.0;
         self.send_to_server(ctx, (client, server), (owner, control), data, sent - now + latency);
-        self.ranks.lost.is_now(before);
+        self.io_observer().resume(aside);
     }
 
     /// `server` has sent a piece of a read of `bytes` bytes to the client of `header`.
@@ -226,10 +218,9 @@ impl Hosts {
             begin,
             end: at,
         };
-        let before = self.ranks.lost.current.clone();
-        self.ranks.lost.crosses::<C>(block, upper);
+        let aside = self.io_observer().block_crosses::<C>(block, upper);
         self.note_arrival::<C>(header);
-        self.ranks.lost.is_now(before);
+        self.io_observer().resume(aside);
         let event = HostEvent::FromFileSystem { attempt: token };
         ctx.schedule(place.lp, at.max(ctx.now() + Time::from_ps(1)), event);
     }
@@ -237,7 +228,7 @@ impl Hosts {
     /// The data of `attempt` have come over the link from the file system.
     pub(crate) fn file_system_data_arrived<C: HostContext>(&mut self, ctx: &mut C, attempt: u32) {
         let now = ctx.now();
-        self.ranks.lost.continues(Dependent::Attempt(attempt), now);
+        self.io_observer().data_have_crossed(attempt, now);
         let bytes = self.io.client.missing(attempt);
         self.ask_client(ctx, |client, effects| {
             client.data_arrived::<C>(now, attempt, bytes, effects);

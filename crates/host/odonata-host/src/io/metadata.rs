@@ -10,10 +10,10 @@ use crate::context::HostContext;
 use crate::event::HostEvent;
 use crate::io::calls::{Call, OpenCall};
 use crate::io::client::RequestPart;
-use crate::lost::Dependent;
+use crate::io::facts::IoObserver;
 use crate::metrics::{IoOperation, IoRecord};
 use crate::mpi::request::RequestKind;
-use crate::params::{BookParams, HostParams};
+use crate::params::{HostParams, LedgerParams};
 use crate::payload::Payload;
 use odonata_engine::{NIL, Time};
 use odonata_storage::{
@@ -57,8 +57,8 @@ impl MetadataNodes {
         let servers = MetadataServers::new(numbers.len() as u32, params.metadata)
             .with_faults(faults)
             .with_failures(outages);
-        let servers = match params.books {
-            Some(BookParams { jobs, interval }) => {
+        let servers = match params.ledger {
+            Some(LedgerParams { jobs, interval }) => {
                 let faults = !params.metadata_faults.is_empty();
                 servers.with_blame(jobs, interval, faults)
             }
@@ -114,9 +114,9 @@ impl MetadataNodes {
         })
     }
 
-    /// Closes the ledger of waits at `now`.
-    pub(crate) fn close_books(&mut self, now: Time) {
-        self.servers.close_books(now);
+    /// Charges the open waits at `now`, the end of the run.
+    pub(crate) fn charge_open_waits(&mut self, now: Time) {
+        self.servers.charge_open_waits(now);
     }
 
     /// Lets those fail that have by `now`, the end of the run.
@@ -217,7 +217,7 @@ impl Hosts {
         call: (MetadataCall, u64),
     ) {
         let local = self.layout.server(server).local;
-        self.ranks.lost.note::<C>(Dependent::metadata(header));
+        self.io_observer().metadata_call_arrives::<C>(header);
         let begun = self.io.metadata.servers.request::<C>(ctx.now(), local, header, call);
         self.metadata_begun(ctx, begun);
     }
@@ -237,7 +237,7 @@ impl Hosts {
         };
         let server = self.io.metadata.numbers[server as usize];
         self.metadata_begun(ctx, begun);
-        self.ranks.lost.is_complete::<C>(Dependent::metadata(header), ctx.now());
+        self.io_observer().metadata_call_ends::<C>(header, ctx.now());
         let answer = Payload::Response {
             server,
             header,

@@ -7,17 +7,16 @@ use crate::Hosts;
 use crate::context::HostContext;
 use crate::diagnosis::outcome::Failure;
 use crate::event::HostEvent;
+use crate::io::facts::IoObserver;
 use crate::io::lower_tier::Outside;
-use crate::lost::Dependent;
-use crate::params::{BookParams, HostParams};
+use crate::params::{HostParams, LedgerParams};
 use crate::payload::Payload;
 use crate::send::{SendRequest, traffic_of};
-use odonata_blame::lost::LostAt;
-use odonata_engine::{Mode, Time};
+use odonata_engine::Time;
 use odonata_storage::{
     Action, Actions, BlockedWrite, ClientId, DeviceMetrics, ExtentLocks, FaultMetrics, LOCK, LockMetrics, Losses,
-    Metrics, Occupancy, RequestHeader, Requester, ServerCharge, ServerWaitSeries, Servers, StorageOperation,
-    StorageRequest, TierContents, TierMetrics,
+    Metrics, Occupancy, Origin, RequestHeader, RequestLoss, RequestWaits, Requester, ServerCharge, ServerWaitSeries,
+    Servers, StorageOperation, StorageRequest, TierContents, TierMetrics,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,13 +38,13 @@ impl StorageServers {
     /// `servers` with these numbers.
     pub(crate) fn new(servers: Servers, numbers: Arc<[u32]>, params: &HostParams) -> Self {
         let outages = |server: u32| params.outages_of(numbers[server as usize]);
-        let locks = ExtentLocks::new(servers.len(), params.locks).with_failures(outages);
+        let locks = ExtentLocks::new(servers.measured().len(), params.locks).with_failures(outages);
         StorageServers {
-            locks: match params.books {
-                Some(BookParams { jobs, interval }) if params.lost_time => {
+            locks: match params.ledger {
+                Some(LedgerParams { jobs, interval }) if params.lost_time => {
                     locks.with_blame(jobs, interval).with_losses()
                 }
-                Some(BookParams { jobs, interval }) => locks.with_blame(jobs, interval),
+                Some(LedgerParams { jobs, interval }) => locks.with_blame(jobs, interval),
                 None => locks,
             },
             servers,
@@ -59,6 +58,11 @@ impl StorageServers {
         self.numbers[local as usize]
     }
 
+    /// The waits and accesses of requests that the last input began or ended, at the devices and for locks.
+    pub(crate) fn take_waits(&mut self) -> (RequestWaits, Vec<RequestLoss>) {
+        (self.servers.take_waits(), self.locks.take_losses())
+    }
+
     /// The servers, by the numbers of the part.
     pub(crate) fn servers(&self) -> &Servers {
         &self.servers
@@ -67,24 +71,24 @@ impl StorageServers {
     /// What was measured at each server.
     pub(crate) fn metrics(&self) -> impl Iterator<Item = (u32, Metrics)> {
         let servers = (0..).zip(self.numbers.iter());
-        servers.map(|(local, &server)| (server, self.servers.metrics(local)))
+        servers.map(|(local, &server)| (server, self.servers.measured().metrics(local)))
     }
 
     /// What failures have cost: server, job.
     pub(crate) fn losses(&self) -> impl Iterator<Item = (u32, u16, Losses)> {
-        let losses = self.servers.losses();
+        let losses = self.servers.measured().losses();
         losses.map(|(local, job, losses)| (self.numbers[local as usize], job, losses))
     }
 
     /// Bytes of files that were removed: server, job.
     pub(crate) fn removed(&self) -> impl Iterator<Item = (u32, u16, u64)> {
-        let removed = self.servers.removed();
+        let removed = self.servers.measured().removed();
         removed.map(|(local, job, bytes)| (self.numbers[local as usize], job, bytes))
     }
 
     /// When devices fail: server, time.
     pub(crate) fn device_failures(&self) -> Vec<(u32, Time)> {
-        let times = self.servers.device_failure_times();
+        let times = self.servers.measured().device_failure_times();
         times.map(|(local, _, at)| (self.numbers[local as usize], at)).collect()
     }
 
@@ -103,7 +107,7 @@ impl StorageServers {
     pub(crate) fn devices(&self) -> impl Iterator<Item = (u32, u32, DeviceMetrics)> {
         let servers = (0..).zip(self.numbers.iter());
         servers.flat_map(|(local, &server)| {
-            let devices = (0..).zip(self.servers.device_metrics(local));
+            let devices = (0..).zip(self.servers.measured().device_metrics(local));
             devices.map(move |(device, (_, metrics))| (server, device, metrics))
         })
     }
@@ -111,10 +115,10 @@ impl StorageServers {
     /// What each tier did here for each job, and where its bytes are.
     pub(crate) fn tiers(&self) -> BTreeMap<(u8, u16), (TierMetrics, TierContents)> {
         let mut all: BTreeMap<_, (TierMetrics, TierContents)> = BTreeMap::new();
-        for (tier, job, metrics) in self.servers.tier_metrics() {
+        for (tier, job, metrics) in self.servers.measured().tier_metrics() {
             all.entry((tier, job)).or_default().0 = metrics;
         }
-        for (name, contents) in self.servers.tier_contents() {
+        for (name, contents) in self.servers.measured().tier_contents() {
             all.entry(name).or_default().1 = contents;
         }
         all
@@ -124,7 +128,7 @@ impl StorageServers {
     pub(crate) fn faults(&self) -> impl Iterator<Item = (u32, u32, FaultMetrics)> {
         let servers = (0..).zip(self.numbers.iter());
         let all = servers.flat_map(|(local, &server)| {
-            let devices = (0..).zip(self.servers.fault_metrics(local));
+            let devices = (0..).zip(self.servers.measured().fault_metrics(local));
             devices.map(move |(device, metrics)| (server, device, metrics))
         });
         all.filter(|(_, _, metrics)| metrics.accesses > 0)
@@ -139,7 +143,7 @@ impl StorageServers {
             culprit: charge.culprit,
             time: charge.time,
         });
-        self.servers.blame().chain(locks).map(|charge| ServerCharge {
+        self.servers.measured().blame().chain(locks).map(|charge| ServerCharge {
             server: self.numbers[charge.server as usize],
             ..charge
         })
@@ -156,35 +160,35 @@ impl StorageServers {
             culprit,
             time,
         });
-        self.servers.blame_series().chain(locks)
+        self.servers.measured().blame_series().chain(locks)
     }
 
     /// What was in use until `now`, by interval and server.
     pub(crate) fn occupancy(&self, now: Time) -> impl Iterator<Item = (u64, u32, Occupancy)> {
-        let sums = self.servers.occupancy(now).into_iter();
+        let sums = self.servers.measured().occupancy(now).into_iter();
         sums.map(|((bin, server), sum)| (bin, self.numbers[server as usize], sum))
     }
 
     /// Time in which devices served requests of `job`, in ps.
     pub(crate) fn device_time_ps(&self, job: u16) -> u128 {
-        self.servers.device_time_ps(job)
+        self.servers.measured().device_time_ps(job)
     }
 
     /// When the last byte of a write of `job` came to a device here.
     pub(crate) fn last_commit(&self, job: u16) -> Option<Time> {
-        self.servers.last_commit(job)
+        self.servers.measured().last_commit(job)
     }
 
     /// The writes that wait for space, with the numbers of their servers.
     pub(crate) fn blocked_writes(&self) -> impl Iterator<Item = (u32, BlockedWrite)> {
-        let writes = self.servers.blocked_writes();
+        let writes = self.servers.measured().blocked_writes();
         writes.map(|write| (self.numbers[write.server as usize], write))
     }
 
-    /// Closes the ledger of waits at `now`.
-    pub(crate) fn close_books(&mut self, now: Time) {
-        self.servers.close_books(now);
-        self.locks.close_books(now);
+    /// Charges the open waits at `now`, the end of the run.
+    pub(crate) fn charge_open_waits(&mut self, now: Time) {
+        self.servers.charge_open_waits(now);
+        self.locks.charge_open_waits(now);
     }
 
     /// Checks that nothing is under way.
@@ -193,7 +197,7 @@ impl StorageServers {
     /// Says what is.
     pub(crate) fn audit(&self) -> Result<(), String> {
         self.locks.audit()?;
-        self.servers.audit()
+        self.servers.measured().audit()
     }
 }
 
@@ -203,7 +207,7 @@ impl Hosts {
     pub(crate) fn serve<C: HostContext>(&mut self, ctx: &mut C, input: impl FnOnce(&mut Servers, &mut Actions)) {
         let mut actions = std::mem::take(&mut self.io.servers.actions);
         input(&mut self.io.servers.servers, &mut actions);
-        self.note_server_losses::<C>(ctx.now());
+        self.servers_have_worked::<C>(ctx.now());
         let mut ended = Vec::new();
         for action in actions.drain(..) {
             if let Action::Respond { lock, .. } | Action::GivenUp { lock, .. } = action {
@@ -221,7 +225,7 @@ impl Hosts {
     fn carry_out<C: HostContext>(&mut self, ctx: &mut C, action: Action) {
         let control = self.params.io_control_message.0;
         if let Some(request) = action.request() {
-            self.ranks.lost.works_for(request, ctx.now());
+            self.io_observer().server_acts(request, ctx.now());
         }
         let number = |local: u32| self.io.servers.numbers[local as usize];
         match action {
@@ -375,7 +379,7 @@ impl Hosts {
             self.metadata_call_arrived(ctx, server, header, (call, request.object));
             return;
         }
-        self.ranks.lost.asks::<C>(header);
+        self.io_observer().request_arrives::<C>(header);
         let (now, local) = (ctx.now(), self.layout.server(server).local);
         let accesses = matches!(
             request.operation,
@@ -401,7 +405,11 @@ impl Hosts {
 
     /// Whether something is under way at `server`.
     pub(crate) fn is_server_busy(&self, server: u32) -> bool {
-        self.io.servers.servers.is_busy(self.layout.server(server).local)
+        self.io
+            .servers
+            .servers
+            .measured()
+            .is_busy(self.layout.server(server).local)
     }
 
     /// A device of `server` fails.
@@ -410,39 +418,10 @@ impl Hosts {
         self.serve(ctx, |servers, actions| servers.device_fails::<C>(now, local, actions));
     }
 
-    /// Requests have waited at the servers: takes note of what they have lost by that.
-    #[inline]
-    pub(crate) fn note_server_losses<C: Mode>(&mut self, now: Time) {
-        if self.ranks.lost.is_on() {
-            let of_servers = [
-                self.io.servers.locks.take_losses(),
-                self.io.servers.servers.take_losses(),
-            ];
-            let of_metadata = self.io.metadata.take_losses();
-            let (begun, ended) = self.io.servers.servers.take_accesses();
-            let waits = of_servers.iter().chain([&of_metadata]);
-            if waits.into_iter().all(Vec::is_empty) && begun.is_empty() && ended.is_empty() {
-                return;
-            }
-            let servers = &self.io.servers;
-            let at = |server| LostAt::server(servers.number(server));
-            // An access that ends lets waiting ones begin.
-            for access in &ended {
-                self.ranks.lost.access_ends::<C>(now, access, at(access.server));
-            }
-            let before = std::mem::take(&mut self.ranks.lost.current);
-            // A request asks for space once it has its lock.
-            for losses in of_servers {
-                self.ranks.lost.waited::<C>(now, Dependent::server, at, &losses);
-            }
-            let metadata = &self.io.metadata;
-            let at = |server| LostAt::metadata(metadata.number(server));
-            self.ranks.lost.waited::<C>(now, Dependent::metadata, at, &of_metadata);
-            self.ranks.lost.is_now(before);
-            for access in &begun {
-                self.ranks.lost.access_begins::<C>(now, access);
-            }
-        }
+    /// The piece that `origin` waits for has arrived.
+    pub(crate) fn state_piece_arrival<C: HostContext>(&mut self, origin: Origin) {
+        let servers = self.io.servers.servers.measured();
+        self.ranks.lost.piece_arrives::<C>(|| servers.request_of(origin));
     }
 
     /// Job `owner` has ended, as `server` hears now.
@@ -463,11 +442,8 @@ impl Hosts {
     pub(crate) fn write_data_arrived<C: HostContext>(&mut self, ctx: &mut C, piece: u32) {
         let now = ctx.now();
         // Of what goes to a file system outside, the message has other bytes than the piece.
-        let bytes = self.io.servers.servers.piece_bytes(piece);
-        if self.ranks.lost.is_on() {
-            let request = self.io.servers.servers.request_of_piece(piece);
-            self.ranks.lost.piece_arrives::<C>(request);
-        }
+        let bytes = self.io.servers.servers.measured().piece_bytes(piece);
+        self.state_piece_arrival::<C>(Origin::Piece(piece));
         self.serve(ctx, |servers, actions| {
             servers.piece_arrived::<C>(now, piece, bytes, actions)
         });
@@ -489,7 +465,7 @@ impl Hosts {
     pub(crate) fn device_done<C: HostContext>(&mut self, ctx: &mut C, piece: u32) {
         let now = ctx.now();
         if self.records.timeline.is_on() {
-            let (server, access) = self.io.servers.servers.in_service(piece);
+            let (server, access) = self.io.servers.servers.measured().in_service(piece);
             let server = self.io.servers.numbers[server as usize];
             self.records.timeline.add_access::<C>(server, &access, now);
         }
@@ -501,7 +477,7 @@ impl Hosts {
         let (now, number) = (ctx.now(), server);
         let server = self.layout.server(server).local;
         if self.records.timeline.is_on()
-            && let Some(transfer) = self.io.servers.servers.in_transfer(server, now)
+            && let Some(transfer) = self.io.servers.servers.measured().in_transfer(server, now)
         {
             self.records.timeline.add_access::<C>(number, &transfer, now);
         }

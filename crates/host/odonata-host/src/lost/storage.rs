@@ -1,40 +1,166 @@
 //! Lost time of requests at storage servers and metadata servers.
 
-use super::{Dependent, LostTime};
+use super::{Dependent, LostTime, OutsideBlock};
+use crate::Hosts;
+use crate::io::facts::{Aside, IoObserver};
 use odonata_blame::lost::{Kind, Loss, LostAt, Stamp, add};
 use odonata_engine::{Mode, Time};
-use odonata_storage::{DeviceAccess, RequestHeader, RequestLoss};
+use odonata_storage::{DeviceAccess, RequestHeader, RequestLoss, RequestWaits};
 
 impl Dependent {
     /// A request at a storage server.
-    pub(crate) fn server(request: RequestHeader) -> Dependent {
+    fn server(request: RequestHeader) -> Dependent {
         Dependent::Server(request.client.number(), request.token)
     }
 
     /// A call at a metadata server.
-    pub(crate) fn metadata(request: RequestHeader) -> Dependent {
+    fn metadata(request: RequestHeader) -> Dependent {
         Dependent::Metadata(request.client.number(), request.token)
     }
 }
 
-impl LostTime {
-    /// A request has arrived at a server.
+impl IoObserver for LostTime {
     #[inline]
-    pub(crate) fn asks<M: Mode>(&mut self, request: RequestHeader) {
+    fn request_arrives<M: Mode>(&mut self, request: RequestHeader) {
         self.note::<M>(Dependent::server(request));
     }
 
-    /// A piece of a write has arrived there.
-    pub(crate) fn piece_arrives<M: Mode>(&mut self, request: Option<RequestHeader>) {
-        if let Some(request) = request
+    #[inline]
+    fn piece_arrives<M: Mode>(&mut self, request: impl FnOnce() -> Option<RequestHeader>) {
+        if self.is_on()
+            && let Some(request) = request()
             && self.stamps.has(Dependent::server(request).key())
         {
             self.needs_current::<M>(Dependent::server(request));
         }
     }
 
+    /// Makes the stamp of `request` current, since the work is done for it.
+    #[inline]
+    fn server_acts(&mut self, request: RequestHeader, now: Time) {
+        if self.is_on() {
+            self.begins(now);
+            self.continues(Dependent::server(request), now);
+        }
+    }
+
+    #[inline]
+    fn server_asks_below(&mut self, request: Option<RequestHeader>, now: Time) -> Aside {
+        let aside = Aside(self.is_on().then(|| self.current.clone()));
+        match request {
+            Some(request) => self.server_acts(request, now),
+            None => self.begins(now),
+        }
+        aside
+    }
+
+    fn block_crosses<M: Mode>(&mut self, block: OutsideBlock, server: u32) -> Aside {
+        let aside = Aside(self.is_on().then(|| self.current.clone()));
+        self.crosses::<M>(block, server);
+        aside
+    }
+
+    #[inline]
+    fn resume(&mut self, aside: Aside) {
+        if let Some(before) = aside.0 {
+            self.is_now(before);
+        }
+    }
+
+    #[inline]
+    fn rank_hears<M: Mode>(&mut self, request: impl FnOnce() -> Option<u32>) {
+        if self.is_on()
+            && let Some(request) = request()
+        {
+            self.needs_current::<M>(Dependent::StorageRequest(request));
+        }
+    }
+
+    #[inline]
+    fn server_hears_from_below<M: Mode>(&mut self, attempt: u32) {
+        self.needs_current::<M>(Dependent::Attempt(attempt));
+    }
+
+    #[inline]
+    fn data_have_crossed(&mut self, attempt: u32, now: Time) {
+        self.continues(Dependent::Attempt(attempt), now);
+    }
+
+    #[inline]
+    fn attempt_ends<M: Mode>(&mut self, request: u32, attempt: u32) {
+        if self.is_on() {
+            self.takes::<M>(Dependent::Attempt(attempt));
+            self.needs_current::<M>(Dependent::StorageRequest(request));
+        }
+    }
+
+    #[inline]
+    fn attempt_is_late<M: Mode>(&mut self, attempt: u32) {
+        self.forget::<M>(Dependent::Attempt(attempt));
+    }
+
+    #[inline]
+    fn request_is_complete<M: Mode>(&mut self, request: u32) {
+        self.takes::<M>(Dependent::StorageRequest(request));
+    }
+
+    #[inline]
+    fn metadata_call_arrives<M: Mode>(&mut self, call: RequestHeader) {
+        self.note::<M>(Dependent::metadata(call));
+    }
+
+    #[inline]
+    fn metadata_call_ends<M: Mode>(&mut self, call: RequestHeader, now: Time) {
+        self.is_complete::<M>(Dependent::metadata(call), now);
+    }
+
+    #[inline]
+    fn files_are_staged<M: Mode>(&mut self, rank: u32) {
+        self.needs_current::<M>(Dependent::Staged(rank));
+    }
+
+    #[inline]
+    fn rank_is_staged<M: Mode>(&mut self, rank: u32, now: Time) {
+        self.is_complete::<M>(Dependent::Staged(rank), now);
+    }
+}
+
+impl Hosts {
+    /// The servers have handled an input: joins what their instruments have recorded of single requests.
+    #[inline]
+    pub(crate) fn servers_have_worked<M: Mode>(&mut self, now: Time) {
+        if self.ranks.lost.is_on() {
+            self.join_server_waits::<M>(now);
+        }
+    }
+
+    fn join_server_waits<M: Mode>(&mut self, now: Time) {
+        let (RequestWaits { losses, begun, ended }, of_locks) = self.io.servers.take_waits();
+        let of_metadata = self.io.metadata.take_losses();
+        let (lost, servers, metadata) = (&mut self.ranks.lost, &self.io.servers, &self.io.metadata);
+        let at = |server| LostAt::server(servers.number(server));
+        // An access that ends lets others begin, who have waited for it.
+        for access in &ended {
+            lost.access_ends::<M>(now, access, at(access.server));
+        }
+        if !(losses.is_empty() && of_locks.is_empty() && of_metadata.is_empty()) {
+            let before = std::mem::take(&mut lost.current);
+            // A request asks for space once it has its lock.
+            lost.waited::<M>(now, Dependent::server, at, &of_locks);
+            lost.waited::<M>(now, Dependent::server, at, &losses);
+            let at = |server| LostAt::metadata(metadata.number(server));
+            lost.waited::<M>(now, Dependent::metadata, at, &of_metadata);
+            lost.is_now(before);
+        }
+        for access in &begun {
+            lost.access_begins::<M>(now, access);
+        }
+    }
+}
+
+impl LostTime {
     /// Requests at servers, at the place `at`, have waited until `now`.
-    pub(crate) fn waited<M: Mode>(
+    fn waited<M: Mode>(
         &mut self,
         now: Time,
         dependent: impl Fn(RequestHeader) -> Dependent,
@@ -81,7 +207,7 @@ impl LostTime {
     }
 
     /// A device begins to serve a piece of a request.
-    pub(crate) fn access_begins<M: Mode>(&mut self, now: Time, access: &DeviceAccess) {
+    fn access_begins<M: Mode>(&mut self, now: Time, access: &DeviceAccess) {
         if let Some(stamp) = self.stamp(Dependent::server(access.header)) {
             self.stamps
                 .set::<M>(Dependent::Access(access.piece).key(), &stamp.later(now));
@@ -90,7 +216,7 @@ impl LostTime {
 
     /// A device has served a piece until now: its request depends on it, and so does the next access of its job at the
     /// device. Seek time caused by accesses of other jobs in between is lost to the last of them, `at` the server.
-    pub(crate) fn access_ends<M: Mode>(&mut self, now: Time, access: &DeviceAccess, at: LostAt) {
+    fn access_ends<M: Mode>(&mut self, now: Time, access: &DeviceAccess, at: LostAt) {
         let Some(mut stamp) = self.stamps.take::<M>(Dependent::Access(access.piece).key()) else {
             return;
         };
@@ -111,23 +237,6 @@ impl LostTime {
         }
         self.stamps
             .set::<M>(Dependent::Device(access.device, access.owner).key(), &stamp);
-    }
-
-    /// A part of `request`, which a server has sent to the lower tier, has ended with `attempt`.
-    pub(crate) fn end_attempt<M: Mode>(&mut self, request: u32, attempt: u32) {
-        if self.is_on() {
-            self.takes::<M>(Dependent::Attempt(attempt));
-            self.needs_current::<M>(Dependent::StorageRequest(request));
-        }
-    }
-
-    /// Makes the stamp of `request` current, since the work is done for it.
-    #[inline]
-    pub(crate) fn works_for(&mut self, request: RequestHeader, now: Time) {
-        if self.is_on() {
-            self.begins(now);
-            self.continues(Dependent::server(request), now);
-        }
     }
 }
 

@@ -23,7 +23,7 @@ fn opens(on_failure: OnFailure) -> Setup {
         costs: [COST; METADATA_CALLS],
     });
     setup.params.client = Some(client(2, on_failure));
-    setup.params.books = Some(BookParams {
+    setup.params.ledger = Some(LedgerParams {
         jobs: 1,
         interval: None,
     });
@@ -117,7 +117,7 @@ fn locks_of_a_failed_server_block_no_request() {
             revocation: Time::from_ns(2_000),
         });
         setup.params.client = Some(client(9, OnFailure::Error));
-        setup.params.books = Some(BookParams {
+        setup.params.ledger = Some(LedgerParams {
             jobs: 1,
             interval: None,
         });
@@ -163,7 +163,7 @@ fn a_server_continues_without_a_failed_device() {
         ..client(2, OnFailure::Error)
     };
     setup.params.client = Some(patient);
-    setup.params.books = Some(BookParams {
+    setup.params.ledger = Some(LedgerParams {
         jobs: 1,
         interval: None,
     });
@@ -216,7 +216,7 @@ fn drains(outage: Option<Outage>, on_failure: OnFailure, outside: Option<Outside
         lost_reads: LostReads::Error,
         ..client(1, on_failure)
     });
-    setup.params.books = Some(BookParams {
+    setup.params.ledger = Some(LedgerParams {
         jobs: 1,
         interval: None,
     });
@@ -344,7 +344,7 @@ fn random_faults(seed: u64) -> Setup {
         serial_directories: true,
         costs: [Time::from_ns(3_000); METADATA_CALLS],
     });
-    setup.params.books = Some(BookParams {
+    setup.params.ledger = Some(LedgerParams {
         jobs: 1,
         interval: None,
     });

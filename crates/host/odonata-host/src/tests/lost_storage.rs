@@ -59,7 +59,7 @@ fn a_metadata_call_loses_its_wait_for_a_thread_or_a_directory() {
                 serial_directories,
                 costs: [Time::from_ns(50_000); METADATA_CALLS],
             });
-            setup.params.books = Some(BookParams {
+            setup.params.ledger = Some(LedgerParams {
                 jobs: 2,
                 interval: None,
             });
@@ -101,7 +101,7 @@ fn a_write_loses_its_wait_for_the_lock_of_another_job() {
                 granularity: Bytes(1),
                 revocation: Time::from_ns(700),
             });
-            setup.params.books = Some(BookParams {
+            setup.params.ledger = Some(LedgerParams {
                 jobs: 2,
                 interval: None,
             });
@@ -136,7 +136,7 @@ fn an_fsync_inherits_the_loss_of_the_writes_that_it_waits_for() {
     };
     let run = |later: u64, noise: bool| {
         let mut setup = setup().server(40, 1 << 40);
-        setup.params.books = Some(BookParams {
+        setup.params.ledger = Some(LedgerParams {
             jobs: 2,
             interval: None,
         });

@@ -116,7 +116,7 @@ fn an_open_waits_for_the_storm_of_another_job() {
     let mut setup = metadata(1, &[50])
         .script(storm, &[0, 1, 2, 3, 4, 5, 6, 7])
         .script(vec![victim], &[20]);
-    setup.params.books = Some(BookParams {
+    setup.params.ledger = Some(LedgerParams {
         jobs: 2,
         interval: None,
     });
@@ -253,7 +253,7 @@ fn random_calls(seed: u64) -> Setup {
     let mut setup = setup.script(first, &[0, 0, 2, 9]).script(second, &[18, 19]);
     setup.jobs[0].files.write_behind = Bytes([0, 4_000][seed as usize % 2]);
     setup.params.locks = seed.is_multiple_of(4).then(odonata_storage::Locks::default);
-    setup.params.books = Some(BookParams {
+    setup.params.ledger = Some(LedgerParams {
         jobs: 2,
         interval: seed.is_multiple_of(2).then(|| Time::from_ns(5_000)),
     });

@@ -224,7 +224,7 @@ fn waits_for_locks_are_charged_to_those_who_have_them() {
     let mut cut = build();
     ask(&mut cut, of(0, 7));
     ask(&mut cut, of(1, 8));
-    cut.close_books(Time::from_ns(9));
+    cut.charge_open_waits(Time::from_ns(9));
     assert_eq!(charges(&cut), [(0, 1, None, 9)]);
 }
 

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use odonata_engine::{List, Mode, NIL, Plain, Store};
 use odonata_units::Time;
 
-use super::blame::{DIRECTORY, THREAD};
 use super::{BUCKETS, Call, MetadataServers, Threads};
 use crate::Outage;
 
@@ -74,11 +73,10 @@ impl MetadataServers {
         }
         for &slot in &queued {
             let call = *self.calls.get(slot);
-            self.books.has_thread::<M>(at, server, call.what.header.owner);
-            self.books.leaves::<M>(at, (server, THREAD), &call);
+            self.waits.call_has_thread::<M>(at, self.observed(slot));
             self.metrics.edit::<M>(server).thread_wait_ps += u128::from((at - call.since).0);
         }
-        self.books.frees_thread::<M>(at, server, last);
+        self.waits.server_fails::<M>(at, server, last);
         for slot in all {
             match waiting.contains(&slot) {
                 true => self.calls.free::<M>(slot),
@@ -93,18 +91,14 @@ impl MetadataServers {
 
     /// Frees directory `place` of `server`. Returns the calls that waited for it.
     fn empty_directory<M: Mode>(&mut self, at: Time, (server, place): (u32, u32), last: u16) -> Vec<u32> {
-        let mut directory = *self.directories.get(place);
-        let line = self.line_of(place);
-        let waiting: Vec<u32> = directory.waiting.iter(&self.calls).collect();
-        self.books.frees_directory::<M>(at, server, &mut directory, last);
+        let waiting: Vec<u32> = self.directories.get(place).waiting.iter(&self.calls).collect();
+        self.waits.directory_fails::<M>(at, server, place, last);
         for &slot in &waiting {
             let call: Call = *self.calls.get(slot);
-            self.books
-                .directory_waits::<M>(at, &mut directory, call.what.header.owner, false);
-            self.books.leaves::<M>(at, (line, DIRECTORY), &call);
+            self.waits.call_has_directory::<M>(at, place, self.observed(slot));
             self.metrics.edit::<M>(server).directory_wait_ps += u128::from((at - call.since).0);
         }
-        self.books.forget::<M>(directory.waiters);
+        self.waits.directory_ends::<M>(place);
         self.directories.free::<M>(place);
         waiting
     }

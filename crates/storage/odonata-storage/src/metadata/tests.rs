@@ -286,7 +286,7 @@ fn every_input_of_random_histories_can_be_taken_back() {
 
 /// A run that ends during waits reports their lengths, with an unknown culprit.
 #[test]
-fn waits_that_have_not_ended_are_in_the_books() {
+fn waits_that_have_not_ended_are_charged() {
     let mut servers = servers(1, true).with_blame(2, None, false);
     for (owner, kind) in [
         (0, MetadataCall::Create),
@@ -295,7 +295,7 @@ fn waits_that_have_not_ended_are_in_the_books() {
     ] {
         arrive::<Plain>(&mut servers, Time::ZERO, call(kind, owner, 0));
     }
-    servers.close_books(Time::from_ns(30));
+    servers.charge_open_waits(Time::from_ns(30));
     let charges: Vec<_> = servers
         .blame()
         .map(|c| (c.victim, c.culprit, c.directory, c.time))

@@ -376,7 +376,7 @@ impl Tier {
             random,
         };
         if forwards {
-            // Books and queues are kept per device; no data are ever stored on this one.
+            // Ledgers and queues are kept per device; no data are ever stored on this one.
             params.devices.push(DeviceParams {
                 name: "none".into(),
                 model: DeviceModel::Rate(Rate::default()),

@@ -16,7 +16,7 @@ fn a_full_server_without_a_drain_holds_its_writers_in_order_and_names_them() {
     let tokens: Vec<_> = rig.answers.iter().map(|&(_, token, _)| token).collect();
     assert_eq!(tokens.len(), 2);
     assert!(tokens.contains(&1) && tokens.contains(&4));
-    let blocked: Vec<_> = rig.servers.blocked_writes().collect();
+    let blocked: Vec<_> = rig.servers.measured().blocked_writes().collect();
     let waiting = |token: u64, since, needed| BlockedWrite {
         server: 1,
         header: header(token, 0),
@@ -27,6 +27,7 @@ fn a_full_server_without_a_drain_holds_its_writers_in_order_and_names_them() {
     assert_eq!(blocked, [waiting(2, ms(1), 6 * MB), waiting(3, ms(2), 2 * MB)]);
     assert!(
         rig.servers
+            .measured()
             .audit()
             .unwrap_err()
             .contains("request 2 of client 2 (job 0) needs 6000000 B")
@@ -41,7 +42,7 @@ fn a_request_larger_than_the_device_is_impossible_and_holds_up_nobody() {
     rig.run::<Plain>();
     assert_eq!(rig.impossible, [1]);
     assert_eq!(rig.answers, [(ms(10), 2, 10 * MB)]);
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
 }
 
 #[test]
@@ -57,14 +58,14 @@ fn a_drain_lets_waiting_writers_in_by_their_order_and_loses_nothing() {
     rig.run::<Plain>();
     let answered: Vec<_> = rig.answers.iter().map(|&(_, token, _)| token).collect();
     assert_eq!(answered, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
-    assert_eq!(rig.servers.blocked_writes().count(), 0);
-    rig.servers.audit().unwrap();
-    assert!(!rig.servers.is_draining(0));
-    let m = rig.servers.metrics(0);
+    assert_eq!(rig.servers.measured().blocked_writes().count(), 0);
+    rig.servers.measured().audit().unwrap();
+    assert!(!rig.servers.measured().is_draining(0));
+    let m = rig.servers.measured().metrics(0);
     assert_eq!(m.bytes_written, 3 * (3 + 6 + 9) * MB);
-    assert_eq!(m.bytes_written - m.bytes_drained, rig.servers.used(0));
+    assert_eq!(m.bytes_written - m.bytes_drained, rig.servers.measured().used(0));
     assert_eq!(m.drain_reads * MB, m.bytes_drained);
-    assert!(rig.servers.used(0) <= 8 * MB && m.space_wait_ps > 0);
+    assert!(rig.servers.measured().used(0) <= 8 * MB && m.space_wait_ps > 0);
 }
 
 #[test]
@@ -77,7 +78,10 @@ fn a_drain_stops_at_the_first_block_that_reaches_its_threshold() {
     rig.request(Time::ZERO, 0, transfer(true, 1, 8 * MB));
     rig.run::<Plain>();
     assert_eq!(
-        (rig.servers.used(0), rig.servers.metrics(0).bytes_drained),
+        (
+            rig.servers.measured().used(0),
+            rig.servers.measured().metrics(0).bytes_drained
+        ),
         (3 * MB, 5 * MB)
     );
 }
@@ -99,9 +103,9 @@ fn a_writer_below_the_threshold_that_needs_more_space_is_drained_for() {
     // and at most 3 blocks of the drain.
     let (at, token, _) = rig.answers[1];
     assert_eq!(token, 2);
-    assert_eq!(rig.servers.metrics(0).space_wait_ps, u128::from(ms(3).0));
+    assert_eq!(rig.servers.measured().metrics(0).space_wait_ps, u128::from(ms(3).0));
     assert!((ms(103 + 5)..=ms(103 + 8)).contains(&at), "{at:?}");
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
 }
 
 #[test]
@@ -123,7 +127,10 @@ fn the_link_of_the_drain_is_never_idle_while_the_device_is_faster() {
     // consecutive transfers.
     assert_eq!(rig.now, ms(1 + 3 + 1 + 10 * 5) + Time::from_ns(10 * 500_000));
     assert_eq!(
-        (rig.servers.used(0), rig.servers.metrics(0).bytes_drained),
+        (
+            rig.servers.measured().used(0),
+            rig.servers.measured().metrics(0).bytes_drained
+        ),
         (0, 10 * MB)
     );
 }
@@ -135,11 +142,11 @@ fn memory_is_handed_out_piece_by_piece_and_all_comes_back() {
         rig.request(Time::ZERO, 0, transfer(token % 2 == 0, token, 5 * MB));
     }
     rig.run::<Plain>();
-    let m = rig.servers.metrics(0);
+    let m = rig.servers.measured().metrics(0);
     assert_eq!(m.peak_memory, 3 * MB);
     assert!(m.memory_wait_ps > 0);
-    assert_eq!((rig.servers.memory_in_use(0), rig.answers.len()), (0, 6));
-    rig.servers.audit().unwrap();
+    assert_eq!((rig.servers.measured().memory_in_use(0), rig.answers.len()), (0, 6));
+    rig.servers.measured().audit().unwrap();
 }
 
 #[test]
@@ -148,13 +155,16 @@ fn an_audit_during_the_run_names_what_is_open() {
     rig.request(Time::ZERO, 0, transfer(true, 1, 2 * MB));
     rig.step::<Plain>();
     assert_eq!(
-        rig.servers.audit().unwrap_err(),
+        rig.servers.measured().audit().unwrap_err(),
         "storage server 0: 2 blocks of memory are still taken"
     );
     assert_eq!(
-        (rig.servers.open_requests(), rig.servers.accesses_in_service(0)),
+        (
+            rig.servers.measured().open_requests(),
+            rig.servers.measured().accesses_in_service(0)
+        ),
         (1, 0)
     );
     rig.step::<Plain>();
-    assert_eq!(rig.servers.accesses_in_service(0), 1);
+    assert_eq!(rig.servers.measured().accesses_in_service(0), 1);
 }

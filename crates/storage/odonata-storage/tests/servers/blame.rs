@@ -12,7 +12,7 @@ fn of(owner: u16, token: u64, bytes: u64) -> StorageRequest {
 
 /// (resource, victim, culprit, milliseconds).
 fn blame(rig: &Rig) -> Vec<(&'static str, u16, u16, u64)> {
-    let charges = rig.servers.blame().map(|c| {
+    let charges = rig.servers.measured().blame().map(|c| {
         let culprit = c.culprit.expect("nothing is left open");
         (
             RESOURCES[usize::from(c.resource)],
@@ -34,8 +34,11 @@ fn two_jobs_on_one_device() {
     rig.request(ms(1), 0, of(2, 20, 3 * MB));
     rig.run::<Plain>();
     assert_eq!(blame(&rig), [("device", 2, 1, 3)]);
-    assert_eq!([1, 2].map(|job| rig.servers.device_time_ps(job)), [ms(3).0.into(); 2]);
-    rig.servers.audit().unwrap();
+    assert_eq!(
+        [1, 2].map(|job| rig.servers.measured().device_time_ps(job)),
+        [ms(3).0.into(); 2]
+    );
+    rig.servers.measured().audit().unwrap();
 }
 
 /// With one piece in flight per request, the device alternates: 1 2 1 2 1 2 (a pull takes no time). Each job waits 1 ms
@@ -51,12 +54,12 @@ fn in_turn_each_waits_for_the_other() {
     // A pull takes 1 ps, during which no piece waits.
     assert_eq!(blame(&rig), [("device", 1, 2, 1), ("device", 2, 1, 2)]);
     let total = |victim| {
-        let mine = rig.servers.blame().filter(|c| c.victim == victim);
+        let mine = rig.servers.measured().blame().filter(|c| c.victim == victim);
         mine.map(|c| c.time.0).sum::<u64>()
     };
     // 2 ms minus the 2 pulls after the first piece, 3 ms minus 2 pulls.
     assert_eq!((total(1), total(2)), (ms(2).0 - 2, ms(3).0 - 2));
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
 }
 
 /// A device of 2 MB with a drain of 5 ms per MB. Job 1 fills it. Job 2 waits for space from its request until the first
@@ -70,7 +73,7 @@ fn who_waits_for_space_waits_for_the_job_whose_data_are_in_the_way() {
     rig.request(ms(10), 0, of(2, 20, MB));
     rig.run::<Plain>();
     assert_eq!(blame(&rig), [("space", 2, 1, 6)]);
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
 }
 
 /// Memory for one block: the only piece of job 2 waits for the block, which job 1 releases after its first piece.
@@ -82,5 +85,5 @@ fn who_waits_for_memory_waits_for_the_job_that_gives_it_back() {
     rig.run::<Plain>();
     // The block is held during its pull (1 ps) and write (1 ms).
     assert_eq!(blame(&rig), [("memory", 2, 1, 1)]);
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
 }

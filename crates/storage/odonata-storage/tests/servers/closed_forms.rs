@@ -16,7 +16,7 @@ fn alone(params: ServerParams, network: Time, request: StorageRequest) -> Time {
     rig.request(Time::ZERO, 0, request);
     rig.run::<Plain>();
     assert_eq!(rig.answers.len(), 1);
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
     rig.answers[0].0
 }
 
@@ -80,7 +80,7 @@ fn at_most_the_pipelining_factor_is_outstanding_per_request() {
         rig.run::<Plain>();
         assert_eq!(rig.most_outstanding, k);
         // Three concurrent requests: 3 k blocks of memory.
-        assert_eq!(rig.servers.metrics(0).peak_memory, 3 * u64::from(k) * MB);
+        assert_eq!(rig.servers.measured().metrics(0).peak_memory, 3 * u64::from(k) * MB);
     }
 }
 
@@ -107,7 +107,7 @@ fn the_memory_pool_limits_all_requests_together_where_littles_law_puts_it() {
         }
         rig.run::<Plain>();
         assert_eq!(rig.now, ms(requests * pieces / m * (d + s) + (m - 1) * s), "{m} blocks");
-        rig.servers.audit().unwrap();
+        rig.servers.measured().audit().unwrap();
     }
 }
 
@@ -132,8 +132,8 @@ fn an_empty_request_is_answered_at_once() {
         rig.request(ms(3), 0, transfer(write, 9, 0));
         rig.run::<Plain>();
         assert_eq!(rig.answers, [(ms(3), 9, 0)]);
-        assert_eq!(rig.servers.metrics(0).requests, 1);
-        rig.servers.audit().unwrap();
+        assert_eq!(rig.servers.measured().metrics(0).requests, 1);
+        rig.servers.measured().audit().unwrap();
     }
 }
 
@@ -143,7 +143,7 @@ fn metrics_add_up() {
     rig.request(Time::ZERO, 0, transfer(true, 1, 2 * MB));
     rig.request(Time::ZERO, 0, transfer(false, 2, 3 * MB));
     rig.run::<Plain>();
-    let m = rig.servers.metrics(0);
+    let m = rig.servers.measured().metrics(0);
     assert_eq!((m.bytes_written, m.bytes_read), (2 * MB, 3 * MB));
     assert_eq!((m.device_writes, m.device_reads, m.drain_reads), (2, 3, 0));
     assert_eq!(m.device_busy, ms(5)); // 5 pieces of 1 ms
@@ -167,7 +167,7 @@ fn pieces_of_different_clients_continue_each_other_only_where_all_share_one_obje
         rig.request(Time::ZERO, 0, transfer(true, 1, 4 * MB));
         rig.request(Time::ZERO, 0, transfer(true, 2, 4 * MB));
         rig.run::<Plain>();
-        let m = rig.servers.metrics(0);
+        let m = rig.servers.measured().metrics(0);
         assert_eq!(m.device_busy, Time(8 * PIECE) + Time::from_ns(2_500_000 * m.seeks));
         m.seeks
     };
@@ -196,7 +196,7 @@ fn clients_in_step_seek_as_in_the_stored_runs() {
         rig.request(Time::from_ns(client), 0, transfer(true, client, 50_000 * MB / 300));
     }
     rig.run::<Plain>();
-    let m = rig.servers.metrics(0);
+    let m = rig.servers.measured().metrics(0);
     assert_eq!((m.bytes_written, m.device_writes, m.seeks), (333_333_332, 334, 167));
     assert!(m.device_busy.0.abs_diff(479_950_427_637) < 1_000, "{:?}", m.device_busy);
 }

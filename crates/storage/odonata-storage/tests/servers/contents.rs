@@ -23,7 +23,7 @@ fn range(write: bool, token: u64, file: u64, (offset, bytes): (u64, u64)) -> Sto
 
 /// The extents of server 0: file, first byte, end, place.
 fn contents(rig: &Rig) -> Vec<(u64, u64, u64, Place)> {
-    let extents = rig.servers.contents(0);
+    let extents = rig.servers.measured().contents(0);
     extents
         .map(|(file, Extent { start, end, place, .. })| (file, start, end, place))
         .collect()
@@ -40,13 +40,13 @@ fn overwriting_takes_no_new_space() {
         rig.request(ms(100), 0, range(true, 2, 7, (3 * MB, 7 * MB)));
         rig.run::<Plain>();
         if index {
-            rig.servers.audit().unwrap();
+            rig.servers.measured().audit().unwrap();
             assert_eq!(contents(&rig), [(7, 0, 10 * MB, Place::Device(0))]);
         }
         (
             rig.answers.len(),
-            rig.servers.used(0),
-            rig.servers.blocked_writes().count(),
+            rig.servers.measured().used(0),
+            rig.servers.measured().blocked_writes().count(),
         )
     };
     assert_eq!(used(true), (2, 10 * MB, 0));
@@ -62,9 +62,10 @@ fn capacity_is_counted_to_the_byte() {
     rig.request(ms(30), 0, range(true, 4, 8, (0, 1))); // one too many
     rig.run::<Plain>();
     let answered: Vec<_> = rig.answers.iter().map(|answer| answer.1).collect();
-    assert_eq!((answered, rig.servers.used(0)), (vec![1, 2, 3], 1_000_000));
+    assert_eq!((answered, rig.servers.measured().used(0)), (vec![1, 2, 3], 1_000_000));
     let blocked: Vec<_> = rig
         .servers
+        .measured()
         .blocked_writes()
         .map(|write| (write.header.token, write.free))
         .collect();
@@ -89,8 +90,13 @@ fn a_read_goes_to_the_device_that_has_the_data() {
         }
         rig.request(ms(50), 0, range(false, 10, 7, (0, 4 * MB)));
         rig.run::<Plain>();
-        rig.servers.audit().unwrap();
-        let reads: Vec<_> = rig.servers.device_metrics(0).map(|(_, m)| m.bytes_read).collect();
+        rig.servers.measured().audit().unwrap();
+        let reads: Vec<_> = rig
+            .servers
+            .measured()
+            .device_metrics(0)
+            .map(|(_, m)| m.bytes_read)
+            .collect();
         reads
     };
     assert_eq!(reads(true), [4 * MB, 0]);
@@ -112,15 +118,15 @@ fn what_moves_to_another_device_frees_its_space_on_the_first() {
     rig.request(ms(10), 0, range(true, 5, 8, (0, MB))); // waits: device 0 is full
     rig.request(ms(20), 0, range(true, 6, 7, (0, 3 * MB))); // to device 1
     rig.run::<Plain>();
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
     let (to, place) = (|d| Place::Device(d), contents(&rig));
     assert_eq!(
         place,
         [(7, 0, 3 * MB, to(1)), (7, 3 * MB, 4 * MB, to(0)), (8, 0, MB, to(0))]
     );
-    assert_eq!(rig.servers.used(0), 5 * MB);
+    assert_eq!(rig.servers.measured().used(0), 5 * MB);
     // The write waited from 10 ms to 20 ms.
-    assert_eq!(rig.servers.metrics(0).space_wait_ps, u128::from(ms(10).0));
+    assert_eq!(rig.servers.measured().metrics(0).space_wait_ps, u128::from(ms(10).0));
 }
 
 #[test]
@@ -132,13 +138,13 @@ fn what_is_still_in_memory_is_read_from_there() {
     rig.request(ms(2), 0, range(false, 2, 7, (2 * MB, 2 * MB)));
     rig.request(ms(9), 0, range(false, 3, 7, (2 * MB, 2 * MB)));
     rig.run::<Plain>();
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
     // Immediately, and like any read when the device holds the data.
     assert_eq!(
         rig.answers,
         [(ms(1), 1, 4 * MB), (ms(2), 2, 2 * MB), (ms(9 + 2), 3, 2 * MB)]
     );
-    assert_eq!(rig.servers.metrics(0).device_reads, 2);
+    assert_eq!(rig.servers.measured().metrics(0).device_reads, 2);
 }
 
 #[test]
@@ -151,7 +157,7 @@ fn a_read_of_what_nobody_has_written_is_a_read_or_an_error() {
         rig.request(ms(10), 0, range(false, 2, 7, (0, MB)));
         rig.request(ms(20), 0, range(false, 3, 7, (1, MB))); // its last byte
         rig.run::<Plain>();
-        rig.servers.audit().unwrap();
+        rig.servers.measured().audit().unwrap();
         (rig.answers.len(), rig.unwritten)
     };
     assert_eq!(run(Unwritten::ExistsBelow), (3, vec![]));
@@ -168,9 +174,15 @@ fn what_is_overwritten_on_its_way_down_is_drained_again() {
     // The first block is in flight until 12 ms; the second is being read.
     rig.request(ms(5), 0, range(true, 2, 7, (0, MB)));
     rig.run::<Plain>();
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
     assert_eq!(contents(&rig), [(7, 0, 3 * MB, Place::LowerTier)]);
-    assert_eq!((rig.servers.used(0), rig.servers.metrics(0).bytes_drained), (0, 4 * MB));
+    assert_eq!(
+        (
+            rig.servers.measured().used(0),
+            rig.servers.measured().metrics(0).bytes_drained
+        ),
+        (0, 4 * MB)
+    );
 }
 
 #[test]
@@ -186,7 +198,7 @@ fn files_that_are_written_in_pieces_are_one_extent_each() {
         }
     }
     rig.run::<Plain>();
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
     let files: Vec<_> = (0..20).map(|file| (file, 0, 15 * MB, Place::Device(0))).collect();
     assert_eq!(contents(&rig), files);
 }

@@ -50,7 +50,7 @@ fn what_the_device_had_is_lost_and_the_other_goes_on() {
     rig.request(ms(110), 0, transfer(true, 4, 4 * MB));
     rig.request(ms(120), 0, transfer(false, 1, MB));
     rig.run::<Plain>();
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
     let at = |n: u64| Time::from_ns(n * 500_000);
     let answers: Vec<(Time, u64)> = rig.answers.iter().map(|&(at, token, _)| (at, token)).collect();
     let expected = [(at(10), 1), (at(41), 3), (at(72), 2), (at(112), 2), (at(228), 4)];
@@ -68,6 +68,7 @@ fn what_the_device_had_is_lost_and_the_other_goes_on() {
     let on = |device: u8| -> u64 {
         let there = rig
             .servers
+            .measured()
             .contents(0)
             .filter(|(_, extent)| extent.place == Place::Device(device));
         there.map(|(_, extent)| extent.bytes()).sum()
@@ -86,10 +87,13 @@ fn memory_of_requests_that_are_given_up_goes_to_others() {
     rig.request(ms(0), 0, transfer(true, 1, 50 * MB));
     rig.request(ms(1), 0, transfer(true, 2, MB));
     rig.run::<Plain>();
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
     let (at, token, _) = rig.answers[0];
     assert!(token == 2 && at <= ms(11), "{at:?}");
-    assert_eq!((rig.servers.memory_in_use(0), rig.given_up.as_slice()), (0, &[1][..]));
+    assert_eq!(
+        (rig.servers.measured().memory_in_use(0), rig.given_up.as_slice()),
+        (0, &[1][..])
+    );
 }
 
 #[test]
@@ -101,7 +105,7 @@ fn what_was_acknowledged_in_memory_is_lost_and_what_is_synchronized_goes_on() {
     rig.request(ms(0), 0, transfer(true, 1, 5 * MB));
     rig.sync(ms(1), 0, (9, 1), false);
     rig.run::<Plain>();
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
     let answers: Vec<(Time, u64)> = rig.answers.iter().map(|&(at, token, _)| (at, token)).collect();
     assert_eq!(
         answers,
@@ -120,15 +124,15 @@ fn a_server_whose_devices_are_all_away_hears_nobody() {
         rig.request(ms(at), 0, transfer(true, at, MB));
     }
     rig.run::<Plain>();
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
     assert_eq!((rig.answers.len(), losses(&rig).unheard), (2, 1));
 }
 
 /// Scenes of random operations in which devices fail in addition to servers.
 pub(crate) fn scene(of: fn(u64) -> Rig, seed: u64) -> Rig {
     let rig = failure::scene(of, seed);
-    let several: Vec<bool> = (0..rig.servers.len())
-        .map(|server| rig.servers.params(server).manager.extents)
+    let several: Vec<bool> = (0..rig.servers.measured().len())
+        .map(|server| rig.servers.measured().params(server).manager.extents)
         .collect();
     rig.failing_devices(move |server, device| {
         let server = server as usize;
@@ -154,8 +158,9 @@ fn whatever_devices_fail_every_byte_is_somewhere_or_lost() {
             let answers = answered.len();
             answered.dedup();
             assert_eq!(answered.len(), answers, "seed {seed}: answered twice");
-            if rig.servers.blocked_writes().next().is_none() {
+            if rig.servers.measured().blocked_writes().next().is_none() {
                 rig.servers
+                    .measured()
                     .audit()
                     .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
             }

@@ -23,7 +23,7 @@ fn server(model: DeviceModel, queue_depth: u32) -> ServerParams {
 
 /// (resource, victim, culprit, time).
 fn blame(rig: &Rig) -> Vec<(&'static str, u16, Option<u16>, Time)> {
-    let charges = rig.servers.blame();
+    let charges = rig.servers.measured().blame();
     charges
         .map(|c| (RESOURCES[usize::from(c.resource)], c.victim, c.culprit, c.time))
         .collect()
@@ -45,7 +45,7 @@ fn pieces_on_flash_take_what_one_access_of_all_their_pages_takes() {
                 ssd.alone(write, pages),
                 "write: {write}, depth {depth}"
             );
-            rig.servers.audit().unwrap();
+            rig.servers.measured().audit().unwrap();
         }
     }
 }
@@ -78,7 +78,7 @@ fn a_card_serves_as_many_at_once_as_lanes_depth_and_pipelining_allow() {
             "{lanes} {depth} {pipelining}"
         );
         // The device is busy all of the time, with four concurrent accesses except at the ends.
-        let (_, m) = rig.servers.device_metrics(0).next().unwrap();
+        let (_, m) = rig.servers.measured().device_metrics(0).next().unwrap();
         assert_eq!((m.busy, m.writes), (rig.now, 40));
         assert_eq!(m.service_ps, u128::from(ns(40 * 20_001).0));
     }
@@ -102,16 +102,20 @@ fn the_first_rule_that_fits_says_which_device_takes_a_request() {
     rig.run::<Plain>();
     let written: Vec<_> = rig
         .servers
+        .measured()
         .device_metrics(0)
         .map(|(device, m)| (device.name.as_str(), m.writes, m.bytes_written))
         .collect();
     assert_eq!(written, [("ssd", 1, 63_999), ("hdd", 6, 5 * MB + 64_000)]);
     // Both files are drained completely: neither blocks the other.
     assert_eq!(
-        (rig.servers.used(0), rig.servers.metrics(0).bytes_drained),
+        (
+            rig.servers.measured().used(0),
+            rig.servers.measured().metrics(0).bytes_drained
+        ),
         (0, 5 * MB + 127_999)
     );
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
 }
 
 /// A card with one lane serves accesses in sequence and knows their ends in advance: the charges are the same.
@@ -133,7 +137,7 @@ fn who_waits_within_the_device_waits_for_the_access_that_ends_next() {
     rig.run::<Plain>();
     // Job 2 waits for the three pieces of job 1, 1 ms and 1 ps each.
     assert_eq!(blame(&rig), [("device", 2, Some(1), Time(3 * (ms(1).0 + 1)))]);
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
 }
 
 /// The write of job 1 ended in the cache of the disk. The read of job 2 arrives while the disk writes the data to its
@@ -154,7 +158,7 @@ fn who_waits_for_what_a_disk_has_put_off_waits_for_whose_turn_came_last() {
     let disk = Hdd::default();
     let step = disk.write_seek.full_stroke + disk.rotation().times(2);
     assert!(time > Time::ZERO && time <= step, "{time:?}");
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
 }
 
 #[test]

@@ -29,7 +29,10 @@ fn failing(params: ServerParams, from: u64, until: u64, lost_reads: LostReads) -
 
 pub(crate) fn losses(rig: &Rig) -> Losses {
     let mut sum = Losses::default();
-    rig.servers.losses().for_each(|(_, _, losses)| sum.absorb(&losses));
+    rig.servers
+        .measured()
+        .losses()
+        .for_each(|(_, _, losses)| sum.absorb(&losses));
     sum
 }
 
@@ -60,7 +63,7 @@ fn what_was_acknowledged_is_lost_and_what_was_not_is_dropped() {
     rig.request(ms(30), 0, transfer(true, 3, MB));
     rig.request(ms(40), 0, transfer(false, 1, MB));
     rig.run::<Plain>();
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
     assert_eq!(tokens(&rig), [1]);
     let expected = Losses {
         on_devices: 5 * MB,
@@ -70,7 +73,10 @@ fn what_was_acknowledged_is_lost_and_what_was_not_is_dropped() {
         reads: 0,
     };
     assert_eq!(losses(&rig), expected);
-    assert_eq!((rig.servers.used(0), rig.servers.memory_in_use(0)), (0, 0));
+    assert_eq!(
+        (rig.servers.measured().used(0), rig.servers.measured().memory_in_use(0)),
+        (0, 0)
+    );
 }
 
 #[test]
@@ -83,7 +89,7 @@ fn a_failure_counts_from_its_time_on_whenever_it_is_noticed() {
     assert_eq!(losses(&rig), Losses::default());
     rig.servers.fail_until(ms(20));
     assert_eq!(losses(&rig).lost(), 5 * MB);
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
 }
 
 #[test]
@@ -93,7 +99,7 @@ fn what_is_acknowledged_in_memory_is_lost_with_it() {
     let mut rig = failing(params, 2, 1_000, LostReads::Error);
     rig.request(ms(0), 0, transfer(true, 1, 5 * MB));
     rig.run::<Plain>();
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
     assert_eq!(tokens(&rig), [1]);
     assert_eq!((losses(&rig).lost(), losses(&rig).dropped), (5 * MB, 0));
 }
@@ -106,17 +112,18 @@ fn blocks_that_have_left_arrive_and_others_are_lost() {
     let mut rig = failing(params, 12, 1_000, LostReads::Error);
     rig.request(ms(0), 0, transfer(true, 1, 4 * MB));
     rig.run::<Plain>();
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
     let below: u64 = rig
         .servers
+        .measured()
         .contents(0)
         .filter(|(_, extent)| extent.place == Place::LowerTier)
         .map(|(_, extent)| extent.bytes())
         .sum();
-    assert_eq!(below, rig.servers.metrics(0).bytes_drained);
+    assert_eq!(below, rig.servers.measured().metrics(0).bytes_drained);
     assert!((MB..4 * MB).contains(&below), "{below}");
     assert_eq!(losses(&rig).lost(), 4 * MB - below);
-    assert!(!rig.servers.is_draining(0));
+    assert!(!rig.servers.measured().is_draining(0));
 }
 
 #[test]
@@ -131,9 +138,14 @@ fn what_is_written_through_is_below_and_what_goes_around_arrives() {
         rig.request(ms(0), 0, transfer(true, 1, 3 * MB));
         rig.request(Time::from_ns(6_500_000), 0, transfer(true, 2, 4 * MB));
         rig.run::<Plain>();
-        rig.servers.audit().unwrap();
+        rig.servers.measured().audit().unwrap();
         assert_eq!(losses(&rig).lost(), 0, "{write:?}");
-        let places: Vec<Place> = rig.servers.contents(0).map(|(_, extent)| extent.place).collect();
+        let places: Vec<Place> = rig
+            .servers
+            .measured()
+            .contents(0)
+            .map(|(_, extent)| extent.place)
+            .collect();
         assert!(
             places.iter().all(|&place| place == Place::LowerTier),
             "{write:?}: {places:?}"
@@ -161,12 +173,12 @@ fn back(lost_reads: LostReads) -> Rig {
 fn a_read_of_lost_bytes_is_an_error_or_counted() {
     let rig = back(LostReads::Error);
     assert_eq!((tokens(&rig), &rig.lost), (vec![1, 1, 1], &vec![(MB / 2, MB)]));
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
     let rig = back(LostReads::Below);
     assert_eq!((tokens(&rig).len(), rig.lost.len()), (4, 0));
     assert_eq!((losses(&rig).lost(), losses(&rig).reads), (4 * MB, MB / 2));
-    assert_eq!(rig.servers.used(0), MB);
-    rig.servers.audit().unwrap();
+    assert_eq!(rig.servers.measured().used(0), MB);
+    rig.servers.measured().audit().unwrap();
 }
 
 #[test]
@@ -189,7 +201,7 @@ fn a_read_of_what_another_server_had_is_one_of_lost_bytes_unless_all_is_here() {
 }
 
 #[test]
-fn a_reader_who_wants_to_know_is_told_what_is_lost_whatever_others_get() {
+fn a_reader_that_tolerates_loss_gets_a_report_whatever_others_get() {
     for lost_reads in [LostReads::Error, LostReads::Below] {
         let mut rig = failing(indexed(), 20, 100, lost_reads);
         rig.request(ms(0), 0, transfer(true, 1, 4 * MB));
@@ -205,18 +217,18 @@ fn a_reader_who_wants_to_know_is_told_what_is_lost_whatever_others_get() {
         }
         rig.run::<Plain>();
         // The first MB was rewritten. Data that belong to another server do not count as lost here.
-        assert_eq!((&rig.told, rig.lost.len()), (&vec![8, 9], 0));
+        assert_eq!((&rig.reported, rig.lost.len()), (&vec![8, 9], 0));
         assert_eq!(losses(&rig).reads, MB / 2 + MB);
         assert!([7, 8, 9].iter().all(|token| tokens(&rig).contains(token)));
-        rig.servers.audit().unwrap();
+        rig.servers.measured().audit().unwrap();
     }
 }
 
 /// Data drained before the failure are kept; only the lower tier knows about data of other servers. No clean copy is
 /// kept of lost data.
 #[test]
-fn a_reader_is_told_by_the_tier_below_what_that_has_lost() {
-    for (lost_in_lower_tier, rerouted, told) in [(false, false, 0), (true, false, 1), (false, true, 1)] {
+fn the_lower_tier_reports_its_losses_to_a_reader() {
+    for (lost_in_lower_tier, rerouted, reported) in [(false, false, 0), (true, false, 1), (false, true, 1)] {
         let policy = Policy {
             read: ReadPolicy::Cache,
             ..Policy::default()
@@ -232,21 +244,25 @@ fn a_reader_is_told_by_the_tier_below_what_that_has_lost() {
         };
         rig.request(ms(400), 0, read);
         rig.run::<Plain>();
-        assert_eq!((tokens(&rig).len(), rig.told.len(), rig.lost.len()), (2, told, 0));
+        assert_eq!(
+            (tokens(&rig).len(), rig.reported.len(), rig.lost.len()),
+            (2, reported, 0)
+        );
         let copies = rig
             .servers
+            .measured()
             .contents(0)
             .any(|(_, extent)| matches!(extent.place, Place::Clean(_)));
-        assert_eq!(copies, told == 0, "{lost_in_lower_tier} {rerouted}");
-        rig.servers.audit().unwrap();
+        assert_eq!(copies, reported == 0, "{lost_in_lower_tier} {rerouted}");
+        rig.servers.measured().audit().unwrap();
     }
 }
 
 /// Scenes of random operations with servers that fail and return, once or twice.
 pub(crate) fn scene(of: fn(u64) -> Rig, seed: u64) -> Rig {
     let rig = of(seed);
-    let indexed: Vec<bool> = (0..rig.servers.len())
-        .map(|server| rig.servers.params(server).manager.extents)
+    let indexed: Vec<bool> = (0..rig.servers.measured().len())
+        .map(|server| rig.servers.measured().params(server).manager.extents)
         .collect();
     let outages = move |server: u32| match (indexed[server as usize], (u64::from(server) + seed) % 4) {
         (false, _) | (_, 0) => Vec::new(),
@@ -269,8 +285,9 @@ fn whatever_fails_every_byte_is_somewhere_or_lost() {
             let answers = answered.len();
             answered.dedup();
             assert_eq!(answered.len(), answers, "seed {seed}: answered twice");
-            if rig.servers.blocked_writes().next().is_none() {
+            if rig.servers.measured().blocked_writes().next().is_none() {
                 rig.servers
+                    .measured()
                     .audit()
                     .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
             }

@@ -114,7 +114,7 @@ fn every_request_is_answered_once_in_full_refused_or_named_as_blocked() {
         rig.run::<Plain>();
         let mut ends: Vec<u64> = rig.answers.iter().map(|&(_, token, _)| token).collect();
         ends.extend(rig.impossible.iter().chain(&rig.unwritten));
-        let blocked: Vec<_> = rig.servers.blocked_writes().collect();
+        let blocked: Vec<_> = rig.servers.measured().blocked_writes().collect();
         ends.extend(blocked.iter().map(|write| u64::from(write.header.token)));
         ends.sort_unstable();
         assert_eq!(ends, (0..TOKENS).collect::<Vec<_>>(), "seed {seed}");
@@ -122,26 +122,30 @@ fn every_request_is_answered_once_in_full_refused_or_named_as_blocked() {
             assert_eq!(rig.moved.get(&token).copied().unwrap_or(0), bytes, "seed {seed}");
         }
         assert_eq!(rig.removals.len() as u64, REMOVALS, "seed {seed}");
-        removed += rig.servers.removed().map(|(.., bytes)| bytes).sum::<u64>();
+        removed += rig.servers.measured().removed().map(|(.., bytes)| bytes).sum::<u64>();
         assert!(rig.outstanding.values().all(|&n| n == 0));
         errors += rig.unwritten.len();
         // Server 0 has no drain and may fill up; where there is a drain, no request waits forever.
         assert!(blocked.iter().all(|s| s.server == 0), "seed {seed}");
         full += u32::from(!blocked.is_empty());
-        assert_eq!(rig.servers.audit().is_ok(), blocked.is_empty(), "seed {seed}");
+        assert_eq!(
+            rig.servers.measured().audit().is_ok(),
+            blocked.is_empty(),
+            "seed {seed}"
+        );
         for server in 0..SERVERS {
-            let m = rig.servers.metrics(server);
-            assert_eq!(rig.servers.memory_in_use(server), 0);
-            let stays = if rig.servers.params(server).manager.extents {
-                let extents = rig.servers.contents(server).map(|(_, extent)| extent);
+            let m = rig.servers.measured().metrics(server);
+            assert_eq!(rig.servers.measured().memory_in_use(server), 0);
+            let stays = if rig.servers.measured().params(server).manager.extents {
+                let extents = rig.servers.measured().contents(server).map(|(_, extent)| extent);
                 let here = extents.filter(|extent| extent.place.device().is_some());
                 here.map(|extent| extent.bytes()).sum()
             } else {
                 m.bytes_written - m.bytes_drained
             };
-            assert_eq!(stays, rig.servers.used(server), "seed {seed}");
-            assert!(!rig.servers.is_draining(server));
-            for (params, device) in rig.servers.device_metrics(server) {
+            assert_eq!(stays, rig.servers.measured().used(server), "seed {seed}");
+            assert!(!rig.servers.measured().is_draining(server));
+            for (params, device) in rig.servers.measured().device_metrics(server) {
                 assert!(device.busy <= rig.now && device.peak_used <= params.capacity.0);
                 // One at a time is busy for as long as it serves.
                 let service = u128::from(device.busy.0);
@@ -151,7 +155,7 @@ fn every_request_is_answered_once_in_full_refused_or_named_as_blocked() {
         }
         let moved: u64 = rig.answers.iter().map(|a| a.2).sum();
         let by_servers: u64 = (0..SERVERS)
-            .map(|s| rig.servers.metrics(s))
+            .map(|s| rig.servers.measured().metrics(s))
             .map(|m| m.bytes_written + m.bytes_read)
             .sum();
         assert_eq!(moved, by_servers, "seed {seed}");

@@ -40,18 +40,18 @@ fn write(token: u64, file: u64, (offset, bytes): (u64, u64)) -> StorageRequest {
 /// The answer time of each token, in the order of tokens.
 fn answers(rig: &mut Rig) -> Vec<Time> {
     rig.run::<Plain>();
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
     let mut answers = rig.answers.clone();
     answers.sort_by_key(|&(_, token, _)| token);
     answers.into_iter().map(|(at, ..)| at).collect()
 }
 
 fn removed(rig: &Rig) -> u64 {
-    rig.servers.removed().map(|(.., bytes)| bytes).sum()
+    rig.servers.measured().removed().map(|(.., bytes)| bytes).sum()
 }
 
 fn places(rig: &Rig) -> Vec<(u64, u64, u64, Place)> {
-    let extents = rig.servers.contents(0);
+    let extents = rig.servers.measured().contents(0);
     extents
         .map(|(file, extent)| (file, extent.start, extent.end, extent.place))
         .collect()
@@ -68,8 +68,8 @@ fn the_space_of_a_removed_file_is_free_at_once() {
     rig.request(ms(30), 0, write(3, 3, (0, 7 * MB)));
     assert_eq!(answers(&mut rig), [ms(8), ms(21), ms(37)]);
     assert_eq!(rig.removals, [(ms(20), 0)]);
-    assert_eq!(rig.servers.metrics(0).space_wait_ps, u128::from(ms(10).0));
-    assert_eq!((rig.servers.used(0), removed(&rig)), (8 * MB, 8 * MB));
+    assert_eq!(rig.servers.measured().metrics(0).space_wait_ps, u128::from(ms(10).0));
+    assert_eq!((rig.servers.measured().used(0), removed(&rig)), (8 * MB, 8 * MB));
     assert_eq!(
         places(&rig),
         [(2, 0, MB, Place::Device(0)), (3, 0, 7 * MB, Place::Device(0))]
@@ -84,7 +84,10 @@ fn a_server_without_an_index_frees_nothing_and_answers() {
     rig.request(ms(0), 0, write(1, 1, (0, 8 * MB)));
     rig.remove(ms(20), 0, (0, 1));
     assert_eq!(answers(&mut rig), [ms(8)]);
-    assert_eq!((rig.removals.len(), rig.servers.used(0), removed(&rig)), (1, 8 * MB, 0));
+    assert_eq!(
+        (rig.removals.len(), rig.servers.measured().used(0), removed(&rig)),
+        (1, 8 * MB, 0)
+    );
 }
 
 /// 4 MB, of which 2 are on the device at 2.5 ms: the write is answered at 4 ms as without the removal, and none of its
@@ -101,8 +104,11 @@ fn a_write_under_way_is_answered_and_what_it_brings_is_removed() {
         rig.request(Time::from_ns(3_500_000), 0, write(2, 1, (0, 8 * MB)));
         let ends = answers(&mut rig);
         assert_eq!(ends[0] == ms(4), acknowledge == Acknowledge::Device);
-        assert_eq!(rig.servers.metrics(0).space_wait_ps, 0);
-        assert_eq!((removed(&rig), rig.servers.metrics(0).bytes_written), (4 * MB, 12 * MB));
+        assert_eq!(rig.servers.measured().metrics(0).space_wait_ps, 0);
+        assert_eq!(
+            (removed(&rig), rig.servers.measured().metrics(0).bytes_written),
+            (4 * MB, 12 * MB)
+        );
         assert_eq!(places(&rig), [(1, 0, 8 * MB, Place::Device(0))]);
     }
 }
@@ -147,10 +153,10 @@ fn what_has_not_left_does_not_leave_any_more() {
         rig.job_ends(ms(50), 0, 0);
         rig.remove(Time::from_ns(at), 0, (0, 1));
         answers(&mut rig);
-        let handed: u64 = rig.servers.tier_metrics().map(|(.., m)| m.sent).sum();
+        let handed: u64 = rig.servers.measured().tier_metrics().map(|(.., m)| m.sent).sum();
         assert_eq!(handed, sent);
         assert_eq!(rig.removals, [(Time::from_ns(answered), 0)]);
-        assert_eq!((rig.servers.used(0), removed(&rig)), (0, 8 * MB));
+        assert_eq!((rig.servers.measured().used(0), removed(&rig)), (0, 8 * MB));
         assert_eq!(places(&rig), []);
     }
 }
@@ -166,8 +172,8 @@ fn a_block_that_was_read_for_the_drain_is_not_sent() {
     rig.remove(ms(10), 0, (0, 1));
     rig.request(ms(30), 0, write(2, 2, (0, MB)));
     answers(&mut rig);
-    assert_eq!(rig.servers.metrics(0).bytes_drained, 3 * MB);
-    assert_eq!((removed(&rig), rig.servers.used(0)), (3 * MB, 0));
+    assert_eq!(rig.servers.measured().metrics(0).bytes_drained, 3 * MB);
+    assert_eq!((removed(&rig), rig.servers.measured().used(0)), (3 * MB, 0));
     assert_eq!(places(&rig), [(2, 0, MB, Place::LowerTier)]);
 }
 
@@ -200,12 +206,12 @@ fn a_removed_file_is_nowhere() {
             );
             rig.remove(at, 0, (0, 1));
             answers(&mut rig);
-            let (m, inputs) = (rig.servers.tier_metrics().next().unwrap().2, at == ms(500));
+            let (m, inputs) = (rig.servers.measured().tier_metrics().next().unwrap().2, at == ms(500));
             assert!(m.inputs > 0, "the read has kept an input");
             let expected = if inputs { m.received + m.inputs } else { m.received };
             assert_eq!(removed(&rig), expected, "{write_policy:?} at {at:?}");
             if inputs {
-                assert_eq!((places(&rig), rig.servers.used(0)), (vec![], 0));
+                assert_eq!((places(&rig), rig.servers.measured().used(0)), (vec![], 0));
             }
         }
     }
@@ -239,7 +245,7 @@ type Map = BTreeMap<(u32, u64, u64), u16>;
 
 /// 400 writes and removals, one after the other, compared with a map of bytes.
 #[test]
-fn the_books_are_those_of_a_map_of_bytes() {
+fn the_sums_are_those_of_a_map_of_bytes() {
     const HALF: u64 = MB / 2;
     for seed in 0..20 {
         let mut random = Stream::new(seed, 3, Purpose::Arrival);
@@ -267,19 +273,19 @@ fn the_books_are_those_of_a_map_of_bytes() {
                 map.extend((first..first + count).map(|half| ((server, file, half), owner)));
             }
             rig.run::<Plain>();
-            rig.servers.audit().unwrap();
+            rig.servers.measured().audit().unwrap();
             let mut found = Map::new();
             for server in 0..3 {
-                for (file, extent) in rig.servers.contents(server) {
+                for (file, extent) in rig.servers.measured().contents(server) {
                     assert_eq!(extent.place, Place::Device(0), "seed {seed}, step {step}");
                     let halves = extent.start / HALF..extent.end / HALF;
                     found.extend(halves.map(|half| ((server, file, half), extent.owner)));
                 }
                 let used = map.keys().filter(|key| key.0 == server).count() as u64 * HALF;
-                assert_eq!(rig.servers.used(server), used, "seed {seed}, step {step}");
+                assert_eq!(rig.servers.measured().used(server), used, "seed {seed}, step {step}");
             }
             assert_eq!(found, map, "seed {seed}, step {step}");
-            let counted: BTreeMap<_, _> = (rig.servers.removed())
+            let counted: BTreeMap<_, _> = (rig.servers.measured().removed())
                 .map(|(server, owner, bytes)| ((server, owner), bytes))
                 .collect();
             assert_eq!(counted, removed, "seed {seed}, step {step}");

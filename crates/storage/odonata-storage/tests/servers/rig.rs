@@ -4,7 +4,7 @@ use odonata_device::{DeviceModel, Rate};
 use odonata_engine::{Digest, Journalled, Mode, Savepoint, Speculative};
 use odonata_storage::settings::LostReads;
 use odonata_storage::{
-    Action, Actions, ClientId, Drain, Origin, Outage, RequestHeader, Requester, ServerParams, Servers,
+    Action, Actions, ClientId, Drain, Origin, Outage, RequestHeader, Requester, ServerParams, Servers, ServersBuilder,
     StorageOperation, StorageRequest,
 };
 use odonata_units::{Bandwidth, Bytes, Time};
@@ -62,8 +62,8 @@ pub(crate) struct Rig {
     pub(crate) given_up: Vec<u64>,
     /// Reads of lost bytes that were refused: (offset, bytes).
     pub(crate) lost: Vec<(u64, u64)>,
-    /// Tokens of those whose readers were told.
-    pub(crate) told: Vec<u64>,
+    /// Tokens of reads whose answers reported lost bytes.
+    pub(crate) reported: Vec<u64>,
     /// Whether the lower tier has lost the bytes of redirected reads; otherwise it has the bytes of its server.
     pub(crate) lost_in_lower_tier: bool,
     /// What was asked of the lower tier: (when, whether it writes, object, offset, bytes).
@@ -80,13 +80,14 @@ pub(crate) struct Rig {
 impl Rig {
     pub(crate) fn new(params: Vec<ServerParams>, network: Network) -> Self {
         Rig {
-            servers: Servers::new(params)
+            servers: ServersBuilder::new(params)
                 .unwrap()
                 .shared_by(&[3.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
                 .in_tiers(2, 8)
                 .staging_out(&[false, false, false, false, false, true, false, false])
-                .with_blame(8, None)
-                .with_occupancy(Time::from_ns(7_000_000), 5),
+                .with_blame(8, None, false)
+                .with_occupancy(Time::from_ns(7_000_000), 5)
+                .build(),
             network,
             events: BTreeMap::new(),
             sequence: 0,
@@ -98,7 +99,7 @@ impl Rig {
             unwritten: Vec::new(),
             given_up: Vec::new(),
             lost: Vec::new(),
-            told: Vec::new(),
+            reported: Vec::new(),
             lost_in_lower_tier: false,
             lower_tier: Vec::new(),
             outstanding: BTreeMap::new(),
@@ -110,14 +111,16 @@ impl Rig {
 
     /// The same with servers that fail.
     pub(crate) fn failing(mut self, of: impl Fn(u32) -> Vec<Outage>, lost_reads: LostReads) -> Rig {
-        self.servers = self.servers.with_failures(of, 8, lost_reads);
+        let servers = ServersBuilder::from(self.servers);
+        self.servers = servers.with_failures(of, 8, lost_reads).build();
         self
     }
 
     /// The same with devices that fail; behind [`failing`](Self::failing).
     pub(crate) fn failing_devices(mut self, of: impl Fn(u32, u32) -> Vec<Outage>) -> Rig {
-        self.servers = self.servers.with_device_failures(of);
-        let times: Vec<_> = self.servers.device_failure_times().collect();
+        let servers = ServersBuilder::from(self.servers);
+        self.servers = servers.with_device_failures(of).build();
+        let times: Vec<_> = self.servers.measured().device_failure_times().collect();
         for (server, _, at) in times {
             self.schedule(at, Event::DeviceFails(server));
         }
@@ -266,7 +269,7 @@ impl Rig {
             } => {
                 let token = u64::from(header.token);
                 self.answers.push((self.now, token, bytes));
-                self.told.extend(lost.then_some(token));
+                self.reported.extend(lost.then_some(token));
             }
             Action::Impossible { header, .. } => self.impossible.push(header.token.into()),
             Action::Unwritten { header, .. } => self.unwritten.push(header.token.into()),
@@ -290,9 +293,12 @@ impl Rig {
             self.perform(action);
         }
         self.actions = actions;
-        for server in 0..self.servers.len() {
-            assert!(self.servers.memory_in_use(server) <= self.servers.params(server).manager.memory.0);
-            assert!(self.servers.used(server) <= self.servers.params(server).capacity());
+        for server in 0..self.servers.measured().len() {
+            assert!(
+                self.servers.measured().memory_in_use(server)
+                    <= self.servers.measured().params(server).manager.memory.0
+            );
+            assert!(self.servers.measured().used(server) <= self.servers.measured().params(server).capacity());
         }
         true
     }
@@ -332,7 +338,7 @@ impl Rig {
 
     pub(crate) fn results(&self) -> u128 {
         let mut digest = Digest::new();
-        self.servers.results(&mut digest);
+        self.servers.measured().results(&mut digest);
         digest.text(&format!("{:?} {:?}", self.answers, self.removals));
         digest.value()
     }

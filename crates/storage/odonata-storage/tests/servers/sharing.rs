@@ -25,7 +25,7 @@ fn ends(sharing: Sharing) -> [u64; 2] {
         rig.request(Time::from_ps(owner), 0, request);
     }
     rig.run::<Plain>();
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
     rig.answers.sort_by_key(|answer| answer.1);
     [0, 1].map(|job: usize| rig.answers[job].0.0 / ms(1).0)
 }
@@ -52,7 +52,7 @@ fn jobs_take_turns_for_memory_too() {
     // Its two pieces are the second and the fourth overall.
     let (end, ..) = rig.answers.iter().find(|answer| answer.1 == 2).copied().unwrap();
     assert_eq!((end, rig.now), (ms(4 * 3), ms(10 * 3)));
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_job_for_which_there_is_space_does_not_wait_for_the_large_request_of_another
             rig.request(Time::from_ps(token), 0, for_job(owner, request));
         }
         rig.run::<Plain>();
-        rig.servers.audit().unwrap();
+        rig.servers.measured().audit().unwrap();
         let order: Vec<_> = rig.answers.iter().map(|answer| answer.1).collect();
         order
     };
@@ -85,12 +85,12 @@ fn a_write_is_acknowledged_in_memory_and_committed_on_the_device() {
         let mut rig = Rig::new(vec![params], delay(ms(2)));
         rig.request(Time::ZERO, 0, transfer(true, 1, 6 * MB));
         rig.run::<Plain>();
-        rig.servers.audit().unwrap();
-        let (_, m) = rig.servers.device_metrics(0).next().unwrap();
+        rig.servers.measured().audit().unwrap();
+        let (_, m) = rig.servers.measured().device_metrics(0).next().unwrap();
         assert_eq!((m.commits, m.commit_ps), (1, u128::from(ms(8).0)));
-        assert_eq!(rig.servers.last_commit(0), Some(ms(8)));
-        assert_eq!(rig.servers.last_commit(1), None);
-        (rig.answers[0].0, rig.servers.metrics(0).request_time_ps)
+        assert_eq!(rig.servers.measured().last_commit(0), Some(ms(8)));
+        assert_eq!(rig.servers.measured().last_commit(1), None);
+        (rig.answers[0].0, rig.servers.measured().metrics(0).request_time_ps)
     };
     assert_eq!(run(Acknowledge::Device), (ms(8), u128::from(ms(8).0)));
     assert_eq!(run(Acknowledge::Memory), (ms(2), u128::from(ms(2).0)));
@@ -111,7 +111,7 @@ fn a_write_to_memory_is_as_fast_as_the_network() {
     let mut rig = Rig::new(vec![params], delay(ms(2)));
     rig.request(Time::ZERO, 0, transfer(true, 1, 6 * MB));
     rig.run::<Plain>();
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
     assert_eq!((rig.answers[0].0, rig.now), (ms(6 * 2), ms(2 + 6 * 5)));
 }
 
@@ -125,7 +125,7 @@ fn write_back_is_as_large_as_the_memory() {
     rig.run::<Plain>();
     // When the fourth piece is on the device, its memory takes the sixth.
     assert_eq!((rig.answers[0].0, rig.now), (ms(4), ms(6)));
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
 }
 
 /// Three pieces arrive after 2 ms and are written in 1 ms each: 6 ms of memory and of accesses in total, in intervals
@@ -136,7 +136,7 @@ fn what_is_in_use_is_integrated_over_time() {
     rig.request(ms(3), 0, transfer(true, 1, 3 * MB));
     rig.run::<Plain>();
     let until = ms(20);
-    let by_interval = rig.servers.occupancy(until);
+    let by_interval = rig.servers.measured().occupancy(until);
     let accesses: Vec<_> = by_interval.iter().map(|(&(bin, _), sum)| (bin, sum.accesses)).collect();
     // Three at 5 ms, two at 6 ms; in the next interval one for a millisecond.
     let ps = |ms_: u64| u128::from(ms(ms_).0);

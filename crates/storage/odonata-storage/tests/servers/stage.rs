@@ -29,14 +29,18 @@ fn read(token: u64, file: u64, (offset, bytes): (u64, u64)) -> StorageRequest {
 
 fn answers(rig: &mut Rig) -> Vec<Time> {
     rig.run::<Plain>();
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
     let mut answers = rig.answers.clone();
     answers.sort_by_key(|&(_, token, _)| token);
     answers.into_iter().map(|(at, ..)| at).collect()
 }
 
 fn staged(rig: &Rig, job: u16) -> StageMetrics {
-    let of_job = rig.servers.stage_metrics().find(|&(number, _)| number == job);
+    let of_job = rig
+        .servers
+        .measured()
+        .stage_metrics()
+        .find(|&(number, _)| number == job);
     of_job.expect("the job is counted").1
 }
 
@@ -54,6 +58,7 @@ fn a_stage_in_takes_its_blocks_through_the_pipeline_and_reads_find_them() {
         assert_eq!(rig.lower_tier.len(), 8, "each block was fetched once");
         let extents: Vec<_> = rig
             .servers
+            .measured()
             .contents(0)
             .map(|(_, extent)| (extent.bytes(), extent.place))
             .collect();
@@ -73,7 +78,7 @@ fn what_has_no_room_stays_below() {
     assert_eq!(ends, [ms(5 * 10 + 3 * 9)]);
     let found = staged(&rig, 0);
     assert_eq!((found.brought, found.left), (5 * MB, 3 * MB));
-    assert_eq!(rig.servers.used(0), 5 * MB);
+    assert_eq!(rig.servers.measured().used(0), 5 * MB);
 }
 
 /// The first read waits 9 ms, and the read-ahead window arrives with it: a sequential reader finds the data, or waits
@@ -170,5 +175,5 @@ fn what_a_job_stages_out_goes_down_at_its_end_whatever_the_policy_says() {
     let out = staged(&rig, 5);
     assert_eq!((out.taken_out, out.out_until), (4 * MB, Some(ms(50 + 4 * 10))));
     assert_eq!(staged(&rig, 0), StageMetrics::default());
-    assert_eq!(rig.servers.used(0), 4 * MB);
+    assert_eq!(rig.servers.measured().used(0), 4 * MB);
 }

@@ -20,7 +20,7 @@ fn early(mut params: ServerParams) -> ServerParams {
 /// The answer time of each token, in the order of tokens.
 fn answers(rig: &mut Rig) -> Vec<Time> {
     rig.run::<Plain>();
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
     let mut answers = rig.answers.clone();
     answers.sort_by_key(|&(_, token, _)| token);
     answers.into_iter().map(|(at, ..)| at).collect()
@@ -112,9 +112,10 @@ fn a_sync_to_the_last_tier_drains_the_file_whatever_the_policy_says() {
         // Like a drain: (8 / 2) rounds of 10 ms, and one block after the first; file 2 stays in place.
         let drained = ms(50 + 4 * 10 + 1);
         assert_eq!(ends[2], if deep { drained + ms(9) } else { ms(50) });
-        assert_eq!(rig.servers.used(0), if deep { 2 * MB } else { 10 * MB });
+        assert_eq!(rig.servers.measured().used(0), if deep { 2 * MB } else { 10 * MB });
         let below = rig
             .servers
+            .measured()
             .contents(0)
             .filter(|(_, extent)| extent.place == Place::LowerTier);
         let files: Vec<u64> = below.map(|(file, _)| file).collect();
@@ -171,7 +172,7 @@ fn a_sync_ends_though_the_file_is_written_on() {
 
 /// Waits of synchronizations: (resource, victim, culprit, microseconds).
 fn waits(rig: &Rig) -> Vec<(&'static str, u16, u16, u64)> {
-    let charges = rig.servers.blame().map(|charge| {
+    let charges = rig.servers.measured().blame().map(|charge| {
         (
             SERVER_RESOURCES[usize::from(charge.resource)],
             charge.victim,
@@ -246,6 +247,7 @@ fn a_sync_waits_for_the_job_whose_data_a_cache_writes_out() {
     assert!(waited > Time::ZERO);
     let charges: Vec<_> = rig
         .servers
+        .measured()
         .blame()
         .map(|c| (c.resource, c.victim, c.culprit, c.time))
         .collect();
@@ -278,7 +280,7 @@ fn a_sync_to_the_last_tier_waits_for_blocks_of_others_on_their_way_down() {
 
 /// A run that ends during a wait has charged it until then.
 #[test]
-fn what_a_sync_has_waited_when_the_run_ends_is_in_the_books() {
+fn what_a_sync_has_waited_when_the_run_ends_is_charged() {
     let mut rig = Rig::new(vec![early(plain_device(100 * MB, 100 * MB))], delay(Time::ZERO));
     rig.request(Time::ZERO, 0, of(1, 1, 4 * MB));
     rig.request(Time::ZERO, 0, of(2, 2, 4 * MB));
@@ -286,6 +288,6 @@ fn what_a_sync_has_waited_when_the_run_ends_is_in_the_books() {
     while rig.now < ms(3) {
         assert!(rig.step::<Plain>());
     }
-    rig.servers.close_books(ms(3));
+    rig.servers.charge_open_waits(ms(3));
     assert_eq!(waits(&rig), [("device", 2, 1, 2_000)]);
 }

@@ -4,7 +4,7 @@ use crate::rig::{LOWER_TIER, MB, Network, Rig, for_job, ms, pipelined, plain_dev
 use odonata_engine::Plain;
 use odonata_engine::{Stream, random::Purpose};
 use odonata_storage::settings::{Acknowledge, DrainPolicy, Eviction, Policy, ReadPolicy, Sharing, WritePolicy};
-use odonata_storage::{FaultPeriod, Place, ServerParams, Servers, StorageRequest, TierMetrics};
+use odonata_storage::{FaultPeriod, Place, ServerParams, ServersBuilder, StorageRequest, TierMetrics};
 use odonata_units::{Bytes, Time};
 
 /// A network without latency, and a lower tier that takes `time`.
@@ -28,14 +28,18 @@ fn range(write: bool, token: u64, file: u64, (offset, bytes): (u64, u64)) -> Sto
 }
 
 fn contents(rig: &Rig) -> Vec<(u64, u64, u64, Place)> {
-    let extents = rig.servers.contents(0);
+    let extents = rig.servers.measured().contents(0);
     extents
         .map(|(file, extent)| (file, extent.start, extent.end, extent.place))
         .collect()
 }
 
 fn metrics(rig: &Rig) -> TierMetrics {
-    let of_job = rig.servers.tier_metrics().find(|&(tier, job, _)| (tier, job) == (0, 0));
+    let of_job = rig
+        .servers
+        .measured()
+        .tier_metrics()
+        .find(|&(tier, job, _)| (tier, job) == (0, 0));
     of_job.expect("job 0 is counted").2
 }
 
@@ -56,11 +60,11 @@ fn a_drain_has_as_many_blocks_on_their_way_as_its_reserve_holds() {
         rig.request(Time::ZERO, 0, transfer(true, 1, 8 * MB));
         rig.job_ends(ms(50), 0, 0);
         rig.run::<Plain>();
-        rig.servers.audit().unwrap();
+        rig.servers.measured().audit().unwrap();
         // The first blocks are read in sequence; each later one when the block before it is stable.
         let rounds = 8 / u64::from(blocks);
         assert_eq!(rig.now, ms(50 + rounds * 10 + u64::from(blocks) - 1), "{blocks} blocks");
-        assert_eq!((rig.servers.used(0), metrics(&rig).sent), (0, 8 * MB));
+        assert_eq!((rig.servers.measured().used(0), metrics(&rig).sent), (0, 8 * MB));
         assert_eq!(contents(&rig), [(1, 0, 8 * MB, Place::LowerTier)]);
         assert!(rig.lower_tier.iter().all(|&(_, write, ..)| write));
     }
@@ -82,11 +86,11 @@ fn write_through_is_acknowledged_when_both_have_it_and_write_around_when_below_h
         let mut rig = Rig::new(vec![params], slow_lower_tier(ms(9)));
         rig.request(Time::ZERO, 0, transfer(true, 1, 2 * MB));
         rig.run::<Plain>();
-        rig.servers.audit().unwrap();
+        rig.servers.measured().audit().unwrap();
         (
             rig.answers[0].0,
             contents(&rig)[0].3,
-            rig.servers.metrics(0).device_writes,
+            rig.servers.measured().metrics(0).device_writes,
         )
     };
     // Two pieces in sequence: 1 ms each on the device, 9 ms each in the lower tier.
@@ -110,13 +114,13 @@ fn a_server_drains_above_its_watermark_or_while_a_write_waits() {
     );
     rig.request(Time::ZERO, 0, transfer(true, 1, 8 * MB));
     rig.run::<Plain>();
-    assert_eq!((rig.servers.used(0), metrics(&rig).sent), (3 * MB, 5 * MB));
+    assert_eq!((rig.servers.measured().used(0), metrics(&rig).sent), (3 * MB, 5 * MB));
     // 9 MB more do not fit: 2 MB of the remaining 3 MB must be drained.
     rig.request(ms(100), 0, transfer(true, 2, 9 * MB));
     rig.run::<Plain>();
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
     assert_eq!(rig.answers.len(), 2);
-    assert_eq!(rig.servers.used(0), 3 * MB);
+    assert_eq!(rig.servers.measured().used(0), 3 * MB);
 }
 
 /// Missing data come from the lower tier, the rest from the device; a kept copy serves the next read.
@@ -137,7 +141,7 @@ fn a_read_fetches_what_is_below_and_may_keep_it() {
         rig.request(ms(10), 0, range(false, 2, 7, (0, 3 * MB)));
         rig.request(ms(100), 0, range(false, 3, 7, (0, 3 * MB)));
         rig.run::<Plain>();
-        rig.servers.audit().unwrap();
+        rig.servers.measured().audit().unwrap();
         let first = ms(10 + 9 + 1 + 9);
         let again = if read == ReadPolicy::Cache { 3 } else { 19 };
         // The next piece of the read joins the queue of the device before the copy of this one does.
@@ -178,16 +182,16 @@ fn clean_copies_make_room_the_oldest_first_unless_they_were_read() {
         rig.request(ms(100), 0, range(false, 10, 1, (0, MB)));
         rig.request(ms(200), 0, range(true, 11, 5, (0, MB)));
         rig.run::<Plain>();
-        rig.servers.audit().unwrap();
+        rig.servers.measured().audit().unwrap();
         let gone: Vec<u64> = contents(&rig)
             .into_iter()
             .filter(|&(.., place)| place == Place::LowerTier)
             .map(|(file, ..)| file)
             .collect();
         assert_eq!(gone, [leaves], "{eviction:?}");
-        assert_eq!((rig.servers.used(0), metrics(&rig).evicted), (4 * MB, MB));
+        assert_eq!((rig.servers.measured().used(0), metrics(&rig).evicted), (4 * MB, MB));
         // No request waited for the space of a copy.
-        assert_eq!(rig.servers.metrics(0).space_wait_ps, 0);
+        assert_eq!(rig.servers.measured().metrics(0).space_wait_ps, 0);
     }
 }
 
@@ -200,7 +204,7 @@ fn what_is_written_anew_on_its_way_down_goes_down_again() {
     rig.request(ms(0), 0, range(true, 1, 7, (0, MB)));
     rig.request(ms(5), 0, range(true, 2, 7, (0, MB)));
     rig.run::<Plain>();
-    rig.servers.audit().unwrap();
+    rig.servers.measured().audit().unwrap();
     assert_eq!((metrics(&rig).received, metrics(&rig).sent), (2 * MB, 2 * MB));
     assert_eq!(contents(&rig), [(7, 0, MB, Place::LowerTier)]);
 }
@@ -312,7 +316,8 @@ pub(crate) fn scene(seed: u64) -> Rig {
             _ => Vec::new(),
         }
     };
-    rig.servers = std::mem::replace(&mut rig.servers, Servers::new(Vec::new()).unwrap()).with_faults(slow);
+    let servers = std::mem::replace(&mut rig.servers, ServersBuilder::new(Vec::new()).unwrap().build());
+    rig.servers = ServersBuilder::from(servers).with_faults(slow).build();
     for number in 0..EXTRAS {
         let at = Time::from_ns(u64::from(stream.below(500_000_000)));
         rig.remove(at, stream.below(SERVERS), (number, u64::from(stream.below(4))));
@@ -332,21 +337,22 @@ fn every_request_is_answered_and_every_byte_is_in_one_place_whatever_the_policie
         let mut rig = scene(seed);
         rig.run::<Plain>();
         rig.servers
+            .measured()
             .audit()
             .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         assert_eq!(rig.answers.len() as u64, TOKENS + EXTRAS, "seed {seed}");
         assert_eq!(rig.removals.len() as u64, EXTRAS, "seed {seed}");
-        let contents = rig.servers.tier_contents();
-        let of_job = |job: u16| rig.servers.removed().filter(move |removed| removed.1 == job);
-        removed += rig.servers.removed().map(|(.., bytes)| bytes).sum::<u64>();
-        let all = rig.servers.tier_metrics().filter(|&(tier, ..)| tier == 0);
+        let contents = rig.servers.measured().tier_contents();
+        let of_job = |job: u16| rig.servers.measured().removed().filter(move |removed| removed.1 == job);
+        removed += rig.servers.measured().removed().map(|(.., bytes)| bytes).sum::<u64>();
+        let all = rig.servers.measured().tier_metrics().filter(|&(tier, ..)| tier == 0);
         for (_, job, m) in all {
             let stored = contents.get(&(0, job)).map_or(0, |contents| contents.bytes());
             let gone: u64 = of_job(job).map(|(.., bytes)| bytes).sum();
             assert!(m.received + m.inputs >= stored + gone, "seed {seed}, job {job}");
             (evicted, filled) = (evicted + m.evicted, filled + m.filled);
         }
-        let sent: u64 = rig.servers.tier_metrics().map(|(.., m)| m.sent).sum();
+        let sent: u64 = rig.servers.measured().tier_metrics().map(|(.., m)| m.sent).sum();
         let down: u64 = rig
             .lower_tier
             .iter()

@@ -96,7 +96,7 @@ impl Simulation {
         if ending.is_some() && *self.scenario.run.blame {
             for part in &mut parts {
                 part.fabric.close_waits(now);
-                part.hosts.close_books(now);
+                part.hosts.charge_open_waits(now);
             }
         }
         let audit = match ending {

@@ -8,11 +8,10 @@
 //! depends on its whole history.
 
 use odonata_device::{Access, DeviceModel, Rate};
-use odonata_engine::{Mode, NIL, Pool, Store};
+use odonata_engine::{GrowableStore, Mode, NIL, Pool, Store};
 use odonata_units::Time;
 
 use crate::RequestHeader;
-use crate::blame::Waiter;
 use crate::open_request::OpenRequest;
 
 /// No owner.
@@ -60,11 +59,17 @@ pub struct DeviceAccess {
 pub(crate) struct Accesses {
     heads: Store<Head>,
     positions: Pool<Position>,
+    /// The job that made the access of a piece seek, plus 1; 0 if it would seek alone.
+    moved_by: GrowableStore<u32>,
     /// Accesses of requests that have begun; empty between inputs, as is `ended`.
     begun: Vec<DeviceAccess>,
     ended: Vec<DeviceAccess>,
 }
-odonata_engine::journalled!(Accesses { heads, positions });
+odonata_engine::journalled!(Accesses {
+    heads,
+    positions,
+    moved_by
+});
 
 impl Accesses {
     pub(crate) fn of(devices: usize) -> Accesses {
@@ -75,38 +80,31 @@ impl Accesses {
         Accesses {
             heads: Store::filled(devices, untouched),
             positions: Pool::new(),
+            moved_by: GrowableStore::new(),
             begun: Vec::new(),
             ended: Vec::new(),
         }
     }
 
+    /// Whether accesses are recorded.
+    pub(crate) fn is_on(&self) -> bool {
+        !self.heads.is_empty()
+    }
+
     /// `device` of `server` begins to serve `piece` of `request`.
     pub(crate) fn begins(&mut self, at: (u32, u32, u32), request: &OpenRequest) {
-        self.begun.extend(self.of_request(at, request, None));
+        if self.is_on() {
+            self.begun.extend(of_request(at, request, None));
+        }
     }
 
-    /// The access has ended. `seek`: the job that made it seek, and the duration of the seek.
-    pub(crate) fn ends(&mut self, at: (u32, u32, u32), request: &OpenRequest, seek: Option<(u16, Time)>) {
-        self.ended.extend(self.of_request(at, request, seek));
-    }
-
-    /// The access of a piece of `request`, if its client waits and accesses are recorded.
-    fn of_request(
-        &self,
-        (server, device, piece): (u32, u32, u32),
-        request: &OpenRequest,
-        seek: Option<(u16, Time)>,
-    ) -> Option<DeviceAccess> {
-        let Waiter { owner, name, .. } = Waiter::of(request);
-        let header = name.filter(|_| !self.heads.is_empty())?;
-        Some(DeviceAccess {
-            header,
-            piece,
-            server,
-            device,
-            owner,
-            seek,
-        })
+    /// The access has ended; a seek takes `seek`.
+    pub(crate) fn ends(&mut self, at: (u32, u32, u32), request: &OpenRequest, seek: Time) {
+        if self.is_on() {
+            let moved_by = self.moved_by.get(at.2 as usize).checked_sub(1);
+            let seek = moved_by.map(|by| (by as u16, seek));
+            self.ended.extend(of_request(at, request, seek));
+        }
     }
 
     /// The accesses that the last input began, and those that it ended.
@@ -114,14 +112,22 @@ impl Accesses {
         (std::mem::take(&mut self.begun), std::mem::take(&mut self.ended))
     }
 
-    /// `device` of `model` is handed `access` of `owner`. Returns the job that made it seek, if it would not seek alone.
-    pub(crate) fn accessed<M: Mode>(
+    /// `device` of `model` is handed `access`, that of `piece` of `owner`.
+    pub(crate) fn is_handed<M: Mode>(
         &mut self,
-        device: u32,
-        model: &DeviceModel,
-        owner: u16,
+        (device, model): (u32, &DeviceModel),
+        (piece, owner): (u32, u16),
         access: Access,
-    ) -> Option<u16> {
+    ) {
+        let moved_by = self.accessed::<M>(device, model, owner, access);
+        let moved_by = moved_by.map_or(0, |by| u32::from(by) + 1);
+        if self.is_on() && self.moved_by.get(piece as usize) != moved_by {
+            *self.moved_by.edit::<M>(piece as usize) = moved_by;
+        }
+    }
+
+    /// The job that makes `access` of `owner` seek, if it would not seek alone.
+    fn accessed<M: Mode>(&mut self, device: u32, model: &DeviceModel, owner: u16, access: Access) -> Option<u16> {
         let DeviceModel::Rate(model) = model else { return None };
         if self.heads.is_empty() {
             return None;
@@ -175,6 +181,23 @@ impl Accesses {
         };
         model.continues((object, byte), access)
     }
+}
+
+/// The access of a piece of `request`, if its client waits for the answer.
+fn of_request(
+    (server, device, piece): (u32, u32, u32),
+    request: &OpenRequest,
+    seek: Option<(u16, Time)>,
+) -> Option<DeviceAccess> {
+    let header = request.what.header;
+    (!request.answered).then_some(DeviceAccess {
+        header,
+        piece,
+        server,
+        device,
+        owner: header.owner,
+        seek,
+    })
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use odonata_engine::{GrowableStore, Mode, Store, journalled};
 use odonata_units::Time;
 
-use crate::Servers;
+use super::facts::Observer;
+use crate::servers::ServerParts;
 
 /// The resources of a server in use; or their integrals over time, in units times ps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -81,58 +82,62 @@ impl OccupancySeries {
     }
 }
 
-impl Servers {
-    /// Keeps a time series for a machine of `servers` servers in all; this number alone decides how long the series is.
-    pub fn with_occupancy(mut self, interval: Time, servers: u32) -> Self {
-        self.occupancy = OccupancySeries {
+impl OccupancySeries {
+    /// A series of `servers` servers, of `all` on the whole machine; this number alone decides how long the series is.
+    pub(crate) fn new(interval: Time, servers: usize, all: u32) -> Self {
+        OccupancySeries {
             interval: Some(interval.max(Time(1))),
-            bins: MOST / u64::from(servers.max(1)),
-            now: Store::filled(self.params.len(), Since::default()),
+            bins: MOST / u64::from(all.max(1)),
+            now: Store::filled(servers, Since::default()),
             sums: GrowableStore::new(),
-        };
-        self
-    }
-
-    /// The use of `server` may change at `now`.
-    pub(crate) fn note_occupancy<M: Mode>(&mut self, now: Time, server: u32) {
-        if self.occupancy.interval.is_none() {
-            return;
         }
-        let level = Occupancy {
-            accesses: (self.devices.of(server))
-                .map(|device| u128::from(self.queues.accesses(device)))
-                .sum(),
-            memory: u128::from(self.memory_in_use(server)),
-            used: u128::from(self.used(server)),
-        };
-        let old = *self.occupancy.now.get(server);
-        if old.level == level {
-            return;
-        }
-        if old.level != Occupancy::default() {
-            let servers = self.params.len();
-            for (bin, time) in self.occupancy.parts(old.since, now) {
-                let cell = bin as usize * servers + server as usize;
-                self.occupancy.sums.edit::<M>(cell).add(old.level, time);
-            }
-        }
-        *self.occupancy.now.edit::<M>(server) = Since { level, since: now };
     }
 
     /// The integrals until `now`, by interval (counted from 0) and server. Empty without a series; missing elements are zero.
-    pub fn occupancy(&self, now: Time) -> BTreeMap<(u64, u32), Occupancy> {
-        let servers = self.params.len();
+    pub(crate) fn until(&self, now: Time) -> BTreeMap<(u64, u32), Occupancy> {
+        let servers = self.now.len();
         let name = |cell: usize| ((cell / servers) as u64, (cell % servers) as u32);
-        let sums = self.occupancy.sums.iter();
+        let sums = self.sums.iter();
         let mut all: BTreeMap<_, _> = sums.map(|(cell, &sum)| (name(cell), sum)).collect();
-        for (server, open) in (0..).zip(self.occupancy.now.iter()) {
+        for (server, open) in (0..).zip(self.now.iter()) {
             if open.level != Occupancy::default() {
-                for (bin, time) in self.occupancy.parts(open.since, now) {
+                for (bin, time) in self.parts(open.since, now) {
                     let sum: &mut Occupancy = all.entry((bin, server)).or_default();
                     sum.add(open.level, time);
                 }
             }
         }
         all
+    }
+
+    fn record<M: Mode>(&mut self, parts: &ServerParts, now: Time, server: u32) {
+        let level = Occupancy {
+            accesses: (parts.devices.of(server))
+                .map(|device| u128::from(parts.queues.accesses(device)))
+                .sum(),
+            memory: u128::from(parts.memories.bytes_in_use(server)),
+            used: u128::from(parts.used(server)),
+        };
+        let old = *self.now.get(server);
+        if old.level == level {
+            return;
+        }
+        if old.level != Occupancy::default() {
+            let servers = self.now.len();
+            for (bin, time) in self.parts(old.since, now) {
+                let cell = bin as usize * servers + server as usize;
+                self.sums.edit::<M>(cell).add(old.level, time);
+            }
+        }
+        *self.now.edit::<M>(server) = Since { level, since: now };
+    }
+}
+
+impl Observer for OccupancySeries {
+    #[inline]
+    fn levels_change<M: Mode>(&mut self, parts: &ServerParts, now: Time, server: u32) {
+        if self.interval.is_some() {
+            self.record::<M>(parts, now, server);
+        }
     }
 }
