@@ -18,7 +18,7 @@ NEAR = 0.2
 IMMUNE = 0.05
 
 #: The data of a claim: a sequence of runs, tables, ...
-Of = TypeVar("Of")
+Data = TypeVar("Data")
 
 
 class Grade(IntEnum):
@@ -66,7 +66,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Claim(Generic[Of]):
+class Claim(Generic[Data]):
     """A statement, and its test."""
 
     key: str
@@ -78,7 +78,7 @@ class Claim(Generic[Of]):
     number: str
     #: The grading in words.
     rule: str
-    measure: Callable[[Of], list[Value]]
+    measure: Callable[[Data], list[Value]]
     #: A sentence of the studied paper, or another claim, which is counted separately.
     kind: Kind = field(default=Kind.PAPER, kw_only=True)
 
@@ -99,7 +99,7 @@ class Answer:
         return "; ".join(summaries(self.values))
 
 
-def answer(claim: Claim[Of], of: Of) -> Answer:
+def answer(claim: Claim[Data], of: Data) -> Answer:
     """The measurements of these cases for a claim; empty if it is about other cases."""
     return Answer(claim.measure(of))
 

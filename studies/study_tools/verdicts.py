@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from study_tools.claims import Answer, Claim, Kind, Of, Verdict, answer, share
+from study_tools.claims import Answer, Claim, Data, Kind, Verdict, answer, share
 from study_tools.table import Table
 
 #: The origin of a claim, in a table.
@@ -28,7 +28,7 @@ class Judged:
         return self.answer.verdict
 
 
-def judge(claims: Sequence[Claim[Of]], of: Of) -> list[Judged]:
+def judge(claims: Sequence[Claim[Data]], of: Data) -> list[Judged]:
     """Judges all claims by the measurements."""
     return [Judged(claim, answer(claim, of)) for claim in claims]
 

@@ -20,7 +20,7 @@ from odonata.base.html_page import scenario_html
 from odonata.base.output_file import OutputFile
 from odonata.errors import InputError
 from odonata.scenario.reading import read_scenario
-from odonata.scenario.table_errors import told
+from odonata.scenario.table_errors import input_error
 
 
 class Table(BaseModel):
@@ -49,7 +49,7 @@ class Table(BaseModel):
         try:
             super().__init__(**values)
         except ValidationError as error:
-            raise told(error, type(self), values) from None
+            raise input_error(error, type(self), values) from None
 
     # Nested tables are made without it, so that an error has the whole path of its key.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
@@ -69,11 +69,11 @@ class Table(BaseModel):
         try:
             super().__setattr__(name, _plain(value))
         except ValidationError as error:
-            raise told(error, type(self), {name: value}) from None
+            raise input_error(error, type(self), {name: value}) from None
         except ValueError as error:
             if name in type(self).model_fields:
                 raise
-            raise told(error, type(self), {name: value}) from None
+            raise input_error(error, type(self), {name: value}) from None
 
     def to_dict(self) -> dict[str, Any]:
         """The keys that were set, as plain dictionaries and lists, with the names of the file.

@@ -29,7 +29,7 @@ _EXPECTED = {
 }
 
 
-def told(error: ValueError, kind: type[BaseModel], values: Any) -> InputError:
+def input_error(error: ValueError, kind: type[BaseModel], values: Any) -> InputError:
     """The error that pydantic has found in `values` for the table `kind`."""
     if not isinstance(error, ValidationError):
         # The code set a field that the table does not have.

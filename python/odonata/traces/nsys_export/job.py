@@ -79,7 +79,7 @@ def read(path: Path) -> Job:
     """The job at `path`; `InputError` if a file cannot be read."""
     found = files.find(path)
     job = Job(path.stem if path.is_file() else path.name, found, [], {}, {}, False)
-    parts = [_of_file(job, reader.read(file)) for file in found]
+    parts = [_ranks_of_file(job, reader.read(file)) for file in found]
     ranks = [rank for part in parts for rank in part]
     if not ranks:
         raise files.wrong(path, "no GPU has run a kernel", "a recording with kernels")
@@ -89,13 +89,13 @@ def read(path: Path) -> Job:
     return job
 
 
-class _Of(Rank):
+class _ProcessRank(Rank):
     """A rank with the data of its process."""
 
     said: dict[str, tuple[int, int]]
 
 
-def _of_file(job: Job, export: Export) -> list[_Of]:
+def _ranks_of_file(job: Job, export: Export) -> list[_ProcessRank]:
     """The ranks of a file, in the order of process and device."""
     found = calls.find(export)
     job.counts += Counter(export.counts)
@@ -112,7 +112,7 @@ def _of_file(job: Job, export: Export) -> list[_Of]:
             job.left_out[what] += count
     for name, count in found.others.items():
         job.left_out[f"ranges {name}, which send nothing"] += count
-    ranks: dict[tuple[int, int], _Of] = {}
+    ranks: dict[tuple[int, int], _ProcessRank] = {}
     names = ("kind", "name", "process", "device", "context", "stream", "start", "end", "launch")
     shared = _share(job, export, found)
     columns = (export.activities[name].to_pylist() for name in names)
@@ -121,7 +121,7 @@ def _of_file(job: Job, export: Export) -> list[_Of]:
         key = (process, device)
         rank = ranks.get(key)
         if rank is None:
-            rank = ranks[key] = _Of(export.path, process, device)
+            rank = ranks[key] = _ProcessRank(export.path, process, device)
             rank.said = {}
         activity = Activity(
             start, end, (context, stream), name, kind == "kernel", kind == "graph", launch=launch
@@ -196,7 +196,7 @@ def _share(job: Job, export: Export, found: Found) -> dict[int, list[Call]]:
     return shared
 
 
-def _wait(export: Export, ranks: list[_Of]) -> None:
+def _wait(export: Export, ranks: list[_ProcessRank]) -> None:
     """Assigns to each rank the waits of its streams; contexts separate the ranks of a process."""
     own = {(rank.process, activity.stream): rank for rank in ranks for activity in rank.activities}
     for row in export.waits.to_pylist():
@@ -209,7 +209,7 @@ def _wait(export: Export, ranks: list[_Of]) -> None:
             waited.sort()
 
 
-def _join(ranks: list[_Of], comm: str, members: list[calls.Member]) -> None:
+def _join(ranks: list[_ProcessRank], comm: str, members: list[calls.Member]) -> None:
     """Records the numbers of these ranks in a communicator: in a process with several GPUs, in their
     order.
     """
@@ -223,7 +223,7 @@ def _join(ranks: list[_Of], comm: str, members: list[calls.Member]) -> None:
                 rank.said[comm] = (member.rank, member.nranks)
 
 
-def _number(job: Job, ranks: list[_Of]) -> None:
+def _number(job: Job, ranks: list[_ProcessRank]) -> None:
     """Sorts the ranks, and fills in the communicators."""
     numbers: list[int] = []
     for rank in ranks:
