@@ -139,7 +139,7 @@ impl Hosts {
         let of_metadata = self.io.metadata.take_losses();
         let (lost, servers, metadata) = (&mut self.ranks.lost, &self.io.servers, &self.io.metadata);
         let at = |server| LostAt::server(servers.number(server));
-        // An access that ends lets others begin, who have waited for it.
+        // An access that ends lets waiting ones begin.
         for access in &ended {
             lost.access_ends::<M>(now, access, at(access.server));
         }
