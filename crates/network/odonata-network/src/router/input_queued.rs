@@ -23,7 +23,7 @@ use crate::params::NetworkParams;
 use crate::routing::Routing;
 use crate::settings::Arbitration;
 use crate::{FabricEvent, Payload};
-use odonata_engine::{List, NIL, Store, Time};
+use odonata_engine::{List, Mode, NIL, Store, Time};
 
 /// Marks the wake-ups of input buffers.
 const INPUT: u32 = 1 << 31;
@@ -114,14 +114,14 @@ impl InputQueued {
             self.request(ctx, shared, router, (packet, 1), false);
             return;
         }
-        let buffer = shared.packets.get(packet).buffer;
+        let buffer = shared.packets.trusted::<C>(packet).buffer;
         let input = *self.buffers.get(buffer);
         if input.fifo.is_empty() && input.read_until <= ctx.now() {
             self.request(ctx, shared, router, (packet, 1), false);
             return;
         }
         shared.count_hop::<C>(packet);
-        let observed = Observed::new(packet, shared.packets.get(packet));
+        let observed = Observed::new(packet, shared.packets.trusted::<C>(packet));
         (shared.flow.observers).packet_joins_fifo::<C>(buffer, observed, ctx.now());
         self.push_input::<C>(shared, packet, buffer);
         if input.fifo.is_empty() {
@@ -137,7 +137,7 @@ impl InputQueued {
     fn push_input<M: Uses>(&mut self, shared: &mut Shared<impl Payload>, packet: u32, buffer: u32) {
         let mut fifo = self.buffers.get(buffer).fifo;
         fifo.push::<M, _>(&mut shared.packets, packet);
-        let flits = shared.setup.flits(shared.packets.get(packet).bytes);
+        let flits = shared.setup.flits(shared.packets.trusted::<M>(packet).bytes);
         let input = self.buffers.edit::<M>(buffer);
         input.fifo = fifo;
         input.flits += flits;
@@ -155,7 +155,7 @@ impl InputQueued {
         if input.fifo.is_empty() || input.requested || input.read_until > ctx.now() {
             return;
         }
-        let observed = Observed::new(input.fifo.head, shared.packets.get(input.fifo.head));
+        let observed = Observed::new(input.fifo.head, shared.packets.trusted::<C>(input.fifo.head));
         (shared.flow.observers).packet_leads_fifo::<C>(buffer, observed, ctx.now());
         self.request(ctx, shared, router, (input.fifo.head, 0), true);
     }
@@ -171,25 +171,29 @@ impl InputQueued {
         in_fifo: bool,
     ) {
         let now = ctx.now();
-        let p = *shared.packets.get(packet);
+        let p = *shared.packets.trusted::<C>(packet);
         let feeder = if hops > 0 { p.next_waiting } else { NIL };
         shared.flow.prefetch_credits(feeder);
         let flits = shared.setup.flits(p.bytes);
         let (port, asked, terms) = shared.route::<C>(&WholePackets, router, (packet, hops), flits, now);
         shared.flow.observers.statistics.prefetch(port);
         shared.remote.load_grows(ctx, &shared.flow.links, port, flits);
-        let out = *shared.flow.port(port);
-        let at = shared.flow.first_vc(port) + u32::from(asked);
+        let out = *shared.flow.port::<C>(port);
+        let link = shared.flow.link::<C>(port);
+        let at = link.first_vc + u32::from(asked);
         if self.has_fifos::<C>() {
             shared.flow.observers.fifo_is_held::<C>(p.buffer, p.traffic);
         }
         // A packet may overtake those that wait for a port only if the port has tried them and none can go.
         let idle = out.free_at <= now && (out.waiting == 0 || out.awaits_credit());
         let wanted = wanted(&shared.setup, flits, terms);
-        let (line, served) = shared.flow.vc(at).requests();
+        let (line, served) = shared.flow.vc::<C>(at).requests();
         if idle
-            && (line.is_empty() || self.arbiter.is_first(&shared.packets, line, (packet, terms), served))
-            && let Some(vc) = shared.room_for::<C>(port, asked, wanted, now)
+            && (line.is_empty()
+                || self
+                    .arbiter
+                    .is_first::<C>(&shared.packets, line, (packet, terms), served))
+            && let Some(vc) = shared.room_at::<C>((port, &link), asked, wanted, now)
         {
             if in_fifo {
                 self.pop_input::<C>(shared, p.buffer);
@@ -211,7 +215,7 @@ impl InputQueued {
             self.buffers.edit::<C>(p.buffer).requested = true;
         }
         shared.joins_output::<C>((port, at), packet, now);
-        shared.packets.edit::<C>(packet).terms = terms;
+        shared.packets.edit_trusted::<C>(packet).terms = terms;
         let line = &mut shared.flow.edit_vc::<C>(at).queue;
         self.arbiter.join::<C>(&mut shared.packets, line, packet, served);
         shared.flow.begin_wait::<C>(port, asked, flits);
@@ -227,7 +231,7 @@ impl InputQueued {
 
     fn pop_input<M: Uses>(&mut self, shared: &mut Shared<impl Payload>, buffer: u32) {
         let mut fifo = self.buffers.get(buffer).fifo;
-        let flits = shared.setup.flits(shared.packets.get(fifo.head).bytes);
+        let flits = shared.setup.flits(shared.packets.trusted::<M>(fifo.head).bytes);
         fifo.pop(&shared.packets);
         let input = self.buffers.edit::<M>(buffer);
         input.fifo = fifo;
@@ -240,7 +244,7 @@ impl InputQueued {
     #[inline(never)]
     pub(crate) fn serve<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, port: u32) {
         let now = ctx.now();
-        let out = *shared.flow.port(port);
+        let out = *shared.flow.port::<C>(port);
         if out.waiting == 0 {
             return;
         }
@@ -248,7 +252,7 @@ impl InputQueued {
             shared.flow.wake_up(ctx, port, out.free_at);
             return;
         }
-        let link = shared.flow.link(port);
+        let link = shared.flow.link::<C>(port);
         let mut reroute = false;
         let sent = if shared.classes.is_on::<C>() {
             self.serve_classes(ctx, shared, port, &mut reroute)
@@ -286,7 +290,7 @@ impl InputQueued {
         port: u32,
         reroute: &mut bool,
     ) -> Option<Time> {
-        let width = shared.setup.vcs.width(shared.flow.link(port).class);
+        let width = shared.setup.vcs.width(shared.flow.link::<C>(port).class);
         let order = shared.classes.order(port);
         order[..usize::from(shared.classes.count())].iter().find_map(|&class| {
             let last = (
@@ -315,7 +319,7 @@ impl InputQueued {
         reroute: &mut bool,
     ) -> Option<Time> {
         let now = ctx.now();
-        let link = shared.flow.link(port);
+        let link = shared.flow.link::<C>(port);
         let arbiter = self.arbiter;
         let last_vc = match arbiter.arbitration() {
             Arbitration::LowestFirst => channels - 1,
@@ -324,21 +328,22 @@ impl InputQueued {
         let mut best: Option<(u8, u8, Turn)> = None;
         let mut least = (u64::MAX, u64::MAX);
         // The channels with waiting packets, starting after the last one served.
-        let all = shared.flow.port(port).waiting_vcs;
+        let all = shared.flow.port::<C>(port).waiting_vcs;
         let mut turns = Turns::new(all, (first, channels), last_vc, link.vcs);
+        let alone = all.is_power_of_two();
         while let Some(asked) = turns.next() {
-            let (line, last) = shared.flow.vc(link.first_vc + u32::from(asked)).requests();
+            let (line, last) = shared.flow.vc::<C>(link.first_vc + u32::from(asked)).requests();
             if line.is_empty() {
                 continue;
             }
-            if self.looks_for_room && shared.room_for::<C>(port, asked, 1, now).is_none() {
+            if self.looks_for_room && shared.room_at::<C>((port, &link), asked, 1, now).is_none() {
                 continue;
             }
-            let mut turn = arbiter.next(&shared.packets, line, last);
-            let p = shared.packets.get(turn.packet);
+            let mut turn = arbiter.next::<C>(&shared.packets, line, last);
+            let p = shared.packets.trusted::<C>(turn.packet);
             let (terms, flits) = (p.terms, shared.setup.flits(p.bytes));
             let needed = wanted(&shared.setup, flits, terms);
-            let mut room = shared.room_for::<C>(port, asked, needed, now);
+            let mut room = shared.room_at::<C>((port, &link), asked, needed, now);
             if room.is_none() {
                 if terms.reroutes() {
                     *reroute = true;
@@ -348,15 +353,19 @@ impl InputQueued {
                 }
                 // Packets that continue in a ring do not wait behind packets that want to enter it.
                 let goes_on = |p: &Packet| !p.terms.bubble();
-                let Some(other) = arbiter.next_of(&shared.packets, line, last, goes_on) else {
+                let Some(other) = arbiter.next_of::<C>(&shared.packets, line, last, goes_on) else {
                     continue;
                 };
                 turn = other;
-                let flits = shared.setup.flits(shared.packets.get(turn.packet).bytes);
-                room = shared.room_for::<C>(port, asked, flits, now);
+                let flits = shared.setup.flits(shared.packets.trusted::<C>(turn.packet).bytes);
+                room = shared.room_at::<C>((port, &link), asked, flits, now);
             }
             let Some(vc) = room else { continue };
-            let rank = arbiter.among_channels(&shared.packets, turn.packet, served);
+            // No other channel competes.
+            let rank = match alone {
+                true => (0, 0),
+                false => arbiter.among_channels::<C>(&shared.packets, turn.packet, served),
+            };
             if best.is_none() || rank < least {
                 (best, least) = (Some((asked, vc, turn)), rank);
             }
@@ -366,14 +375,14 @@ impl InputQueued {
         }
         let (asked, vc, turn) = best?;
         let packet = turn.packet;
-        let p = *shared.packets.get(packet);
-        let feeder = shared.flow.links.feeder(p.buffer - u32::from(p.vc));
+        let p = *shared.packets.trusted::<C>(packet);
+        let feeder = shared.flow.links.feeder::<C>(p.buffer - u32::from(p.vc));
         shared.flow.prefetch_credits(feeder);
         if link.to_node {
             shared.messages.prefetch(p.message);
         }
         let flits = shared.setup.flits(p.bytes);
-        let mut line = shared.flow.vc(link.first_vc + u32::from(asked)).queue;
+        let mut line = shared.flow.vc::<C>(link.first_vc + u32::from(asked)).queue;
         arbiter.leave::<C>(&mut shared.packets, &mut line, turn);
         let cell = shared.flow.edit_vc::<C>(link.first_vc + u32::from(asked));
         (cell.queue, cell.last_input) = (line, input_port(&p));
@@ -391,8 +400,8 @@ impl InputQueued {
     /// Updates whether channel `asked` of `port`, or its level, has waiting packets and no room for a full packet.
     #[inline(always)]
     fn look_for_room<M: Uses>(shared: &mut Shared<impl Payload>, port: u32, asked: u8, now: Time) {
-        let out = shared.flow.port(port);
-        if out.is_exhausted() || out.waiting > 0 && shared.lacks_room(port, asked) {
+        let out = shared.flow.port::<M>(port);
+        if out.is_exhausted() || out.waiting > 0 && shared.lacks_room::<M>(port, asked) {
             Self::look_again_for_room::<M>(shared, port, asked, now);
         }
     }
@@ -400,27 +409,27 @@ impl InputQueued {
     #[inline(never)]
     fn look_again_for_room<M: Uses>(shared: &mut Shared<impl Payload>, port: u32, asked: u8, now: Time) {
         let full = shared.setup.bubble;
-        let at = shared.flow.first_vc(port) + u32::from(asked);
-        let lacks = !shared.flow.vc(at).queue.is_empty() && shared.room_for::<M>(port, asked, full, now).is_none();
+        let at = shared.flow.first_vc::<M>(port) + u32::from(asked);
+        let lacks = !shared.flow.vc::<M>(at).queue.is_empty() && shared.room_for::<M>(port, asked, full, now).is_none();
         shared.flow.set_exhausted::<M>(port, asked, lacks, now);
     }
 
     /// Charges the turn of its class at `port` to `packet`, on virtual channel `vc`.
     fn charge_class<M: Uses>(&mut self, shared: &mut Shared<impl Payload>, port: u32, vc: u8, packet: u32, now: Time) {
-        let p = *shared.packets.get(packet);
-        let link = shared.flow.link(port);
+        let p = *shared.packets.trusted::<M>(packet);
+        let link = shared.flow.link::<M>(port);
         let width = shared.setup.vcs.width(link.class);
         // Other classes with waiting packets that lack something other than the link.
         let mut blocked = 0;
-        if shared.flow.port(port).waiting > 0 {
+        if shared.flow.port::<M>(port).waiting > 0 {
             for class in (0..shared.classes.count()).filter(|&class| class != p.class) {
                 let mut fits = false;
                 let mut waits = false;
                 for vc in class * width..(class + 1) * width {
-                    let (line, last) = shared.flow.vc(link.first_vc + u32::from(vc)).requests();
+                    let (line, last) = shared.flow.vc::<M>(link.first_vc + u32::from(vc)).requests();
                     if !line.is_empty() {
-                        let turn = self.arbiter.next(&shared.packets, line, last);
-                        let head = *shared.packets.get(turn.packet);
+                        let turn = self.arbiter.next::<M>(&shared.packets, line, last);
+                        let head = *shared.packets.trusted::<M>(turn.packet);
                         let wanted = wanted(&shared.setup, shared.setup.flits(head.bytes), head.terms);
                         let room = shared.room_for::<M>(port, vc, wanted, now);
                         (waits, fits) = (true, fits || room.is_some());
@@ -429,7 +438,7 @@ impl InputQueued {
                 blocked |= u8::from(waits && !fits) << class;
             }
         }
-        let room = shared.room_behind(port);
+        let room = shared.room_behind::<M>(port);
         shared.classes.sent::<M>(
             port,
             (p.class, vc - p.class * width, input_port(&p)),
@@ -443,16 +452,16 @@ impl InputQueued {
     #[cold]
     fn reroute_waiting<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, port: u32) {
         let now = ctx.now();
-        let link = shared.flow.link(port);
+        let link = shared.flow.link::<C>(port);
         for at in link.first_vc..link.first_vc + u32::from(link.vcs) {
             loop {
-                let (line, last) = shared.flow.vc(at).requests();
+                let (line, last) = shared.flow.vc::<C>(at).requests();
                 if line.is_empty() {
                     break;
                 }
-                let turn = self.arbiter.next(&shared.packets, line, last);
+                let turn = self.arbiter.next::<C>(&shared.packets, line, last);
                 let packet = turn.packet;
-                let p = *shared.packets.get(packet);
+                let p = *shared.packets.trusted::<C>(packet);
                 if !p.terms.reroutes() {
                     break;
                 }
@@ -482,13 +491,13 @@ impl InputQueued {
         (port, vc): (u32, u8),
         waited: Option<u8>,
     ) -> Time {
-        let p = shared.packets.get(packet);
+        let p = shared.packets.trusted::<C>(packet);
         let (buffer, from_vc, owner) = (p.buffer, p.vc, p.traffic);
         if shared.classes.is_on::<C>() {
             self.charge_class::<C>(shared, port, vc, packet, ctx.now());
         }
         let queued = match shared.congestion.is_on::<C>() {
-            true => self.queued_bytes(shared, port),
+            true => self.queued_bytes::<C>(shared, port),
             false => 0,
         };
         let release = shared.transmit(ctx, (packet, flits), (port, vc), waited, queued);
@@ -515,25 +524,25 @@ impl InputQueued {
     }
 
     /// Bytes that wait for router port `port`, of all classes. An input FIFO whose head waits for it counts in full.
-    fn queued_bytes(&self, shared: &Shared<impl Payload>, port: u32) -> u64 {
+    fn queued_bytes<M: Mode>(&self, shared: &Shared<impl Payload>, port: u32) -> u64 {
         let flits = match self.fifo {
-            true => self.flits_in_fifos(shared, port),
-            false => u64::from(shared.flow.port(port).waiting_flits),
+            true => self.flits_in_fifos::<M>(shared, port),
+            false => u64::from(shared.flow.port::<M>(port).waiting_flits),
         };
         flits * shared.setup.params.flit
     }
 
     /// Flits in the FIFOs whose heads wait for `port`.
-    fn flits_in_fifos(&self, shared: &Shared<impl Payload>, port: u32) -> u64 {
-        if shared.flow.port(port).waiting == 0 {
+    fn flits_in_fifos<M: Mode>(&self, shared: &Shared<impl Payload>, port: u32) -> u64 {
+        if shared.flow.port::<M>(port).waiting == 0 {
             return 0;
         }
-        let link = shared.flow.link(port);
+        let link = shared.flow.link::<M>(port);
         let mut flits = 0;
         for vc in 0..u32::from(link.vcs) {
-            let line = shared.flow.vc(link.first_vc + vc).queue;
-            self.arbiter.each(&shared.packets, line, |head| {
-                flits += u64::from(self.buffers.get(shared.packets.get(head).buffer).flits);
+            let line = shared.flow.vc::<M>(link.first_vc + vc).queue;
+            self.arbiter.each::<M>(&shared.packets, line, |head| {
+                flits += u64::from(self.buffers.get(shared.packets.trusted::<M>(head).buffer).flits);
             });
         }
         flits
