@@ -10,6 +10,7 @@ mod arbiter;
 pub(crate) mod input_queued;
 pub(crate) mod output_queued;
 pub(crate) mod pipelined;
+mod turns;
 
 pub(crate) use arbiter::{NO_INPUT, input_port};
 

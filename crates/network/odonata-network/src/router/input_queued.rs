@@ -14,9 +14,10 @@
 
 use super::WholePackets;
 use super::arbiter::{Arbiter, Turn, input_port};
+use super::turns::Turns;
 use crate::fabric::{Setup, Shared, has_fifos};
 use crate::features::{HandlerContext, Uses};
-use crate::flow::{Links, OutPort, Space};
+use crate::flow::{Link, Links, OutPort, Space};
 use crate::observe::{Observed, Observer};
 use crate::packet::{Packet, VcTerms};
 use crate::params::NetworkParams;
@@ -325,55 +326,19 @@ impl InputQueued {
             Arbitration::LowestFirst => channels - 1,
             _ => last_vc,
         };
-        let mut best: Option<(u8, u8, Turn)> = None;
-        let mut least = (u64::MAX, u64::MAX);
-        // The channels with waiting packets, starting after the last one served.
         let all = shared.flow.port::<C>(port).waiting_vcs;
-        let mut turns = Turns::new(all, (first, channels), last_vc, link.vcs);
-        let alone = all.is_power_of_two();
-        while let Some(asked) = turns.next() {
-            let (line, last) = shared.flow.vc::<C>(link.first_vc + u32::from(asked)).requests();
-            if line.is_empty() {
-                continue;
+        // Usually packets wait for one channel only, and there is nothing to compare.
+        let (asked, vc, turn) = if all.is_power_of_two() && link.vcs <= OutPort::MASKED {
+            let asked = all.trailing_zeros() as u8;
+            if asked < first || asked >= first + channels {
+                return None;
             }
-            if self.looks_for_room && shared.room_at::<C>((port, &link), asked, 1, now).is_none() {
-                continue;
-            }
-            let mut turn = arbiter.next::<C>(&shared.packets, line, last);
-            let p = shared.packets.trusted::<C>(turn.packet);
-            let (terms, flits) = (p.terms, shared.setup.flits(p.bytes));
-            let needed = wanted(&shared.setup, flits, terms);
-            let mut room = shared.room_at::<C>((port, &link), asked, needed, now);
-            if room.is_none() {
-                if terms.reroutes() {
-                    *reroute = true;
-                }
-                if !terms.bubble() {
-                    continue;
-                }
-                // Packets that continue in a ring do not wait behind packets that want to enter it.
-                let goes_on = |p: &Packet| !p.terms.bubble();
-                let Some(other) = arbiter.next_of::<C>(&shared.packets, line, last, goes_on) else {
-                    continue;
-                };
-                turn = other;
-                let flits = shared.setup.flits(shared.packets.trusted::<C>(turn.packet).bytes);
-                room = shared.room_at::<C>((port, &link), asked, flits, now);
-            }
-            let Some(vc) = room else { continue };
-            // No other channel competes.
-            let rank = match alone {
-                true => (0, 0),
-                false => arbiter.among_channels::<C>(&shared.packets, turn.packet, served),
-            };
-            if best.is_none() || rank < least {
-                (best, least) = (Some((asked, vc, turn)), rank);
-            }
-            if arbiter.is_first_come() {
-                break;
-            }
-        }
-        let (asked, vc, turn) = best?;
+            let (vc, turn) = self.next_of_channel::<C>(shared, (port, &link), asked, now, reroute)?;
+            (asked, vc, turn)
+        } else {
+            let channels = Turns::new(all, (first, channels), last_vc, link.vcs);
+            self.next_among_channels::<C>(shared, (port, &link), channels, (served, now), reroute)?
+        };
         let packet = turn.packet;
         let p = *shared.packets.trusted::<C>(packet);
         let feeder = shared.flow.links.feeder::<C>(p.buffer - u32::from(p.vc));
@@ -395,6 +360,73 @@ impl InputQueued {
         let free_at = self.send_from_input(ctx, shared, router, (packet, feeder, flits), (port, vc), Some(vc));
         Self::look_for_room::<C>(shared, port, asked, now);
         Some(free_at)
+    }
+
+    /// Of the `channels` of `port` with waiting packets: the one that is next, the channel that its packet gets, and the
+    /// request that goes.
+    #[inline(never)]
+    fn next_among_channels<C: HandlerContext>(
+        &self,
+        shared: &mut Shared<impl Payload>,
+        (port, link): (u32, &Link),
+        mut channels: Turns,
+        (served, now): (u32, Time),
+        reroute: &mut bool,
+    ) -> Option<(u8, u8, Turn)> {
+        let arbiter = self.arbiter;
+        let mut best: Option<(u8, u8, Turn)> = None;
+        let mut least = (u64::MAX, u64::MAX);
+        while let Some(asked) = channels.next() {
+            let found = self.next_of_channel::<C>(shared, (port, link), asked, now, reroute);
+            let Some((vc, turn)) = found else { continue };
+            if arbiter.is_first_come() {
+                return Some((asked, vc, turn));
+            }
+            let rank = arbiter.among_channels::<C>(&shared.packets, turn.packet, served);
+            if best.is_none() || rank < least {
+                (best, least) = (Some((asked, vc, turn)), rank);
+            }
+        }
+        best
+    }
+
+    /// The next request for channel `asked` of `port` and the channel that its packet gets, if it has room.
+    #[inline(always)]
+    fn next_of_channel<C: HandlerContext>(
+        &self,
+        shared: &mut Shared<impl Payload>,
+        (port, link): (u32, &Link),
+        asked: u8,
+        now: Time,
+        reroute: &mut bool,
+    ) -> Option<(u8, Turn)> {
+        let arbiter = self.arbiter;
+        let (line, last) = shared.flow.vc::<C>(link.first_vc + u32::from(asked)).requests();
+        if line.is_empty() {
+            return None;
+        }
+        if self.looks_for_room && shared.room_at::<C>((port, link), asked, 1, now).is_none() {
+            return None;
+        }
+        let turn = arbiter.next::<C>(&shared.packets, line, last);
+        let p = shared.packets.trusted::<C>(turn.packet);
+        let (terms, flits) = (p.terms, shared.setup.flits(p.bytes));
+        let needed = wanted(&shared.setup, flits, terms);
+        if let Some(vc) = shared.room_at::<C>((port, link), asked, needed, now) {
+            return Some((vc, turn));
+        }
+        if terms.reroutes() {
+            *reroute = true;
+        }
+        if !terms.bubble() {
+            return None;
+        }
+        // Packets that continue in a ring do not wait behind packets that want to enter it.
+        let goes_on = |p: &Packet| !p.terms.bubble();
+        let turn = arbiter.next_of::<C>(&shared.packets, line, last, goes_on)?;
+        let flits = shared.setup.flits(shared.packets.trusted::<C>(turn.packet).bytes);
+        let vc = shared.room_at::<C>((port, link), asked, flits, now)?;
+        Some((vc, turn))
     }
 
     /// Updates whether channel `asked` of `port`, or its level, has waiting packets and no room for a full packet.
@@ -549,67 +581,6 @@ impl InputQueued {
     }
 }
 
-/// Round-robin over virtual channels: those of a class with waiting packets, or all if the port has too many for bits.
-struct Turns {
-    first: u8,
-    /// Channels after the last one, then the others: bits, counted from the first.
-    after: u64,
-    others: u64,
-    /// For channels without bits: the number left, and the next one.
-    left: u8,
-    next: u8,
-    channels: u8,
-}
-
-impl Turns {
-    /// Over `channels` from `first` on, starting after `last`; `waiting`: the channels that have bits and waiting
-    /// packets.
-    #[inline(always)]
-    fn new(waiting: u32, (first, channels): (u8, u8), last: u8, of_port: u8) -> Turns {
-        if of_port > OutPort::MASKED {
-            let next = if last + 1 < channels { last + 1 } else { 0 };
-            return Turns {
-                first,
-                after: 0,
-                others: 0,
-                left: channels,
-                next,
-                channels,
-            };
-        }
-        let own = (u64::from(waiting) >> first) & ((1 << channels) - 1);
-        let behind = !0 << (last + 1);
-        Turns {
-            first,
-            after: own & behind,
-            others: own & !behind,
-            left: 0,
-            next: 0,
-            channels,
-        }
-    }
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<u8> {
-        let bits = match self.after {
-            0 => &mut self.others,
-            _ => &mut self.after,
-        };
-        if *bits != 0 {
-            let vc = bits.trailing_zeros() as u8;
-            *bits &= *bits - 1;
-            return Some(self.first + vc);
-        }
-        if self.left == 0 {
-            return None;
-        }
-        let vc = self.next;
-        self.left -= 1;
-        self.next = if vc + 1 < self.channels { vc + 1 } else { 0 };
-        Some(self.first + vc)
-    }
-}
-
 /// The arbiter of the outputs of input-queued routers. With FIFOs, the link between queued packets is not available for
 /// input queues.
 pub(crate) fn arbiter(params: &NetworkParams) -> Arbiter {
@@ -622,28 +593,5 @@ fn wanted(setup: &Setup, flits: u32, terms: VcTerms) -> u32 {
     match terms.bubble() {
         true => flits + setup.bubble,
         false => flits,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Compares with a loop over all channels.
-    #[test]
-    fn channels_with_waiting_packets_take_turns() {
-        for (first, channels, of_port) in [(0, 1, 1), (0, 5, 5), (4, 4, 12), (0, 32, 32), (24, 8, 32), (20, 20, 40)] {
-            for last in 0..channels {
-                for waiting in [0, 1, 0b1011_0110, 0xdead_beef, u32::MAX] {
-                    let around = (1..=channels).map(|turn| first + (last + turn) % channels);
-                    let expected: Vec<u8> = around
-                        .filter(|&vc| of_port > OutPort::MASKED || waiting >> vc & 1 != 0)
-                        .collect();
-                    let mut turns = Turns::new(waiting, (first, channels), last, of_port);
-                    let found: Vec<u8> = std::iter::from_fn(|| turns.next()).collect();
-                    assert_eq!(found, expected, "{first} {channels} {of_port} {last} {waiting:b}");
-                }
-            }
-        }
     }
 }
