@@ -1,7 +1,8 @@
 //! Credit-based flow control: the sending sides of all links, and the credits in flight to them.
 //!
 //! A port may send into a buffer as many flits as it has credits for. Credits are lazy: a credit is stored with its due
-//! time and counted when the port is next used. Only a port that awaits credits gets an event per credit.
+//! time and counted when the port is next used. Only a port that awaits credits gets events: one per credit that is of use
+//! to a waiting packet.
 
 mod coupling;
 mod credits;

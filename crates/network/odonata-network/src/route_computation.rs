@@ -180,8 +180,9 @@ impl<P: Payload> Shared<P> {
             true => self.packets.trusted::<M>(packet.0).class,
             false => 0,
         };
-        // The prefetch does not wait for the state of the port.
-        let kind = self.flow.links.class::<M>(port);
+        // The class comes from the topology, which the decision has just used, so that the prefetch does not wait for
+        // the port.
+        let kind = self.routes.routing.topology().class(decision.port);
         if kind == LinkClass::Terminal {
             self.messages.prefetch(self.packets.trusted::<M>(packet.0).message);
         }

@@ -1,8 +1,8 @@
 //! The waits of one owner in one line; a cache line.
 //!
-//! A ledger with few owners and causes has a table of all charges per claim ([`Charged`]), so that a charge is found
-//! without a search. With many, most cells of such tables would stay empty: a claim names its culprits, and
-//! continuations hold more.
+//! A claim names its first culprits. A ledger with few owners and causes has a table per claim for all others
+//! ([`Charged`]), so that a charge is found without a search. With many, most cells of such tables would stay empty:
+//! continuations of the claim name further culprits.
 //!
 //! The line itself counts the current waiters if it has room, see `line.rs`.
 

@@ -289,12 +289,7 @@ impl Ledger {
     /// Adds `time` to the charge of claim `at` for `culprit`; in ps modulo 2^64, so that it can be taken back.
     #[inline(always)]
     fn book<M: Mode>(&mut self, at: u32, culprit: Owner, cause: Cause, time: u64) {
-        if self.charged.is_on() {
-            let booked = 1 << self.charged.add::<M>(at, culprit, cause, time);
-            if self.claims.trusted::<M>(at).booked & booked == 0 {
-                self.claims.edit_trusted::<M>(at).booked |= booked;
-            }
-        } else if !self.claims.edit_trusted::<M>(at).add(culprit, cause, time) {
+        if !self.claims.edit_trusted::<M>(at).add(culprit, cause, time) {
             self.book_further::<M>(at, culprit, cause, time);
         }
     }
@@ -302,6 +297,13 @@ impl Ledger {
     /// The same if claim `at` has no room for this culprit.
     #[inline(never)]
     fn book_further<M: Mode>(&mut self, at: u32, culprit: Owner, cause: Cause, time: u64) {
+        if self.charged.is_on() {
+            let booked = 1 << self.charged.add::<M>(at, culprit, cause, time);
+            if self.claims.trusted::<M>(at).booked & booked == 0 {
+                self.claims.edit_trusted::<M>(at).booked |= booked;
+            }
+            return;
+        }
         let mut slot = at;
         loop {
             let Claim { more, owner, .. } = *self.claims.get(slot);

@@ -152,8 +152,6 @@ pub(crate) struct Links {
     /// The local number of virtual channel 0 of each link. It is separate so that the channel's state can be prefetched
     /// while that of the port is still loading.
     first_vcs: Vec<u32>,
-    /// The class of each link; separate for the same reason.
-    classes: Vec<LinkClass>,
     /// Number of router ports of this part: the local number of the first NIC's link.
     pub(crate) ports: u32,
     /// Number of virtual channels of router ports, as outputs and as input buffers. As outputs, those of NICs follow.
@@ -238,7 +236,6 @@ impl Links {
             kinds: Vec::new(),
             credit_delays: LinkClass::ALL.map(|class| *params.link(class).credit_delay),
             first_vcs: Vec::with_capacity(ports.len() + nodes.len()),
-            classes: Vec::with_capacity(ports.len() + nodes.len()),
             ports: ports.len() as u32,
             buffers,
             nic_vcs,
@@ -306,7 +303,6 @@ impl Links {
             kind,
         });
         self.first_vcs.push(first_vc);
-        self.classes.push(self.kinds[kind as usize].class);
     }
 
     #[inline(always)]
@@ -329,12 +325,6 @@ impl Links {
     #[inline(always)]
     pub(super) fn credit_delay(&self, class: LinkClass) -> Time {
         self.credit_delays[class as usize]
-    }
-
-    /// The class of `link`, without access to its port.
-    #[inline(always)]
-    pub(crate) fn class<M: Mode>(&self, link: u32) -> LinkClass {
-        *cell::<M, _>(&self.classes, link)
     }
 
     /// The local number of virtual channel 0 of `link`.
@@ -371,7 +361,7 @@ impl Links {
     }
 
     pub(crate) const BYTES_PER_BUFFER: usize = size_of::<Feeder>();
-    pub(crate) const BYTES_PER_LINK: usize = size_of::<LinkEntry>() + size_of::<u32>() + size_of::<LinkClass>();
+    pub(crate) const BYTES_PER_LINK: usize = size_of::<LinkEntry>() + size_of::<u32>();
 
     pub(crate) fn channels(&self, link: u32) -> u8 {
         self.get(link).vcs
