@@ -30,7 +30,7 @@ impl<T: Copy + Default + PartialEq> GrowableStore<T> {
         while self.0.len() <= i {
             self.0.grow(T::default());
         }
-        self.0.edit::<M>(i as u32)
+        self.0.edit_trusted::<M>(i as u32)
     }
 
     /// The cells that differ from the default, with their numbers.

@@ -43,6 +43,12 @@ impl<T: Copy> RangeStore<T> {
         self.cells.edit::<M>(i.wrapping_sub(self.first))
     }
 
+    /// Mutable access to the cell of number `i`, which [`trusted`](crate::state::trusted) allows.
+    #[inline(always)]
+    pub fn edit_trusted<M: Mode>(&mut self, i: u32) -> &mut T {
+        self.cells.edit_trusted::<M>(i.wrapping_sub(self.first))
+    }
+
     /// Number of cells.
     pub fn len(&self) -> usize {
         self.cells.len()

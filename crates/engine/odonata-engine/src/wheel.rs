@@ -17,7 +17,8 @@ mod overflow;
 mod slots;
 
 use crate::saved::{Damaged, Loader, Saver};
-use crate::{Cell, Key, Lp, NIL, Saved, Time};
+use crate::state::cell_mut;
+use crate::{Cell, Key, Lp, NIL, Plain, Saved, Time};
 use overflow::Overflow;
 use slots::Slots;
 
@@ -174,15 +175,14 @@ impl<E: Copy> Wheel<E> {
     fn place(&mut self, time: Time, order: u64, lp: Lp, event: E) {
         let bucket = time.0 >> self.shift;
         let place = (bucket & self.mask) as usize;
-        if bucket > self.position
-            && bucket < self.horizon
-            && let Some(head) = self.heads.get_mut(place)
-            && let Some((slot, cell)) = self.slots.reuse(*head)
-        {
-            *cell = Scheduled { time, order, lp, event };
-            *head = slot;
-            self.occupied[place / 64] |= 1 << (place % 64);
-            return;
+        if bucket > self.position && bucket < self.horizon {
+            let head = cell_mut::<Plain, _>(&mut self.heads, place as u32);
+            if let Some((slot, cell)) = self.slots.reuse(*head) {
+                *cell = Scheduled { time, order, lp, event };
+                *head = slot;
+                *cell_mut::<Plain, _>(&mut self.occupied, place as u32 / 64) |= 1 << (place % 64);
+                return;
+            }
         }
         self.place_apart(Scheduled { time, order, lp, event }, bucket);
     }

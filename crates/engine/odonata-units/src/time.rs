@@ -59,6 +59,13 @@ impl Time {
         self.0 as f64 / 1e3
     }
 
+    /// `self + span`, for sums that cannot overflow: a handler's time, which is at most [`LONGEST`](Self::LONGEST), and
+    /// delays of a scenario. Debug builds check.
+    #[inline(always)]
+    pub const fn plus(self, span: Time) -> Time {
+        Time(self.0 + span.0)
+    }
+
     /// `self - other`, or zero where `other` is later.
     pub const fn saturating_sub(self, other: Time) -> Time {
         Time(self.0.saturating_sub(other.0))

@@ -81,17 +81,17 @@ impl<P: Payload> Shared<P> {
     /// Sends `packet`, whose head will have passed the pipeline of router `to` at `at`.
     #[cold]
     pub(crate) fn export<M: Mode>(&mut self, packet: u32, to: u32, at: Time) {
-        let copy = *self.packets.get(packet);
+        let copy = *self.packets.trusted::<M>(packet);
         self.packets.free::<M>(packet);
         let slot = copy.message;
-        let mut message = *self.messages.get(slot);
+        let mut message = *self.messages.trusted::<M>(slot);
         for loss in self.flow.observers.packet_leaves_part::<M, P>(packet, &copy, &message) {
             self.boundary.export_loss(to, at, loss);
         }
         if self.flow.links.holds(message.target) {
             message.home = slot;
         } else {
-            let kept = self.messages.edit::<M>(slot);
+            let kept = self.messages.edit_trusted::<M>(slot);
             kept.undelivered -= u64::from(copy.bytes);
             if kept.undelivered == 0 {
                 self.messages.free::<M>(slot);
@@ -170,7 +170,7 @@ impl<P: Payload> Shared<P> {
             next_waiting: NIL,
             ..packet
         });
-        let (copy, message) = (self.packets.get(packet), self.messages.get(message));
+        let (copy, message) = (self.packets.trusted::<M>(packet), self.messages.trusted::<M>(message));
         self.flow.observers.packet_enters_part::<M, P>(packet, copy, message);
         FabricEvent::Arrive { packet }
     }
@@ -208,7 +208,7 @@ impl<P: Payload> Shared<P> {
         if feeder == NIL {
             return self.free_buffer(ctx, buffer, vc, space, leaves);
         }
-        let due = leaves + self.flow.credit_delay(feeder);
+        let due = leaves.plus(self.flow.credit_delay::<C>(feeder));
         self.return_credit(ctx, feeder, vc, space, due);
     }
 

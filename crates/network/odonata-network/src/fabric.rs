@@ -36,7 +36,7 @@ use crate::router::pipelined::{Freed, LAG, Pipelined};
 use crate::settings::{Fidelity, RouterModel};
 use crate::{FabricContext, FabricEvent, Message, Notice, Payload};
 use odonata_blame::lost::Carried;
-use odonata_engine::{Context, Mode, SendBuffer, Time};
+use odonata_engine::{Context, Mode, Plain, SendBuffer, Time};
 use odonata_topology::{LinkClass, Peer};
 use std::ops::Range;
 
@@ -171,7 +171,8 @@ impl<P: Payload> Fabric<P> {
     /// An interval is zero.
     pub fn record_queues(&mut self, recording: &QueueRecording) {
         let links = &self.shared.flow.links;
-        let own = (0..links.len()).map(|link| (links.number(link), links.first_vc(link), links.channels(link)));
+        let own =
+            (0..links.len()).map(|link| (links.number(link), links.first_vc::<Plain>(link), links.channels(link)));
         let setup = &self.shared.setup;
         let widest = LinkClass::ALL.map(|class| setup.vcs.width(class)).into_iter().max();
         let channels = usize::from(widest.unwrap_or(1)) * usize::from(setup.params.classes.count());
@@ -258,7 +259,7 @@ impl<P: Payload> Fabric<P> {
 
     /// Sets the losses of message `slot`, submitted now, from before its submission.
     pub fn set_losses<M: Mode>(&mut self, slot: u32, losses: Carried) {
-        let owner = self.shared.messages.get(slot).traffic;
+        let owner = self.shared.messages.trusted::<M>(slot).traffic;
         self.shared.flow.observers.set_losses::<M>(slot, owner, &losses);
     }
 
@@ -367,7 +368,7 @@ impl<P: Payload> Fabric<P> {
         match event {
             // From another part: only those packets arrive by an event.
             FabricEvent::Arrive { packet } => {
-                let buffer = shared.packets.get(packet).buffer;
+                let buffer = shared.packets.trusted::<C>(packet).buffer;
                 self.pipelined.send_head(ctx, shared, (lp, buffer), packet, ctx.now());
             }
             FabricEvent::Flit { buffer } => {
@@ -439,7 +440,7 @@ impl<P: Payload> Fabric<P> {
             FabricEvent::Arrive { packet } => self.shared.packets.prefetch(packet),
             FabricEvent::Port { port } => {
                 self.shared.flow.prefetch_port(port);
-                self.shared.flow.prefetch_channels(port);
+                self.shared.flow.prefetch_channels::<Plain>(port);
                 self.shared.flow.observers.statistics.prefetch(port);
             }
             FabricEvent::Nic { nic } => {

@@ -1,7 +1,8 @@
 //! Credit-based flow control: the sending sides of all links, and the credits in flight to them.
 //!
 //! A port may send into a buffer as many flits as it has credits for. Credits are lazy: a credit is stored with its due
-//! time and counted when the port is next used. Only a port that awaits credits gets an event per credit.
+//! time and counted when the port is next used. Only a port that awaits credits gets events: one per credit that is of use
+//! to a waiting packet.
 
 mod coupling;
 mod credits;
@@ -31,8 +32,7 @@ use credits::{Credit, CreditsInFlight};
 use exhaustion::Exhaustion;
 use late_tails::LateTails;
 use link::LinkEntry;
-use odonata_engine::{Mode, Pool, Store, Time};
-use odonata_topology::LinkClass;
+use odonata_engine::{Mode, Plain, Pool, Store, Time};
 
 /// The sending sides of all links (router ports, then NICs; see [`link`]).
 #[derive(Debug)]
@@ -53,6 +53,8 @@ pub(crate) struct Flow {
     exhaustion: Exhaustion,
     /// Offset from the number of a link to the id of its wake-ups.
     first_wake_up_id: u32,
+    /// Whether a credit is of use only to the packets that wait for its own channel of a router port.
+    own_channel_alone: bool,
 }
 odonata_engine::journalled!(Flow {
     ports,
@@ -80,10 +82,11 @@ impl Flow {
         flits: bool,
         (levels, room): (Option<VcRanges>, u32),
         first_wake_up_id: u32,
+        own_channel_alone: bool,
     ) -> Self {
         let exhaustion = Exhaustion::new(links.ports, levels, room);
         let packet_links = if flits { 0 } else { links.len() };
-        let in_flight = (0..packet_links).map(|link| CreditsInFlight::none(links.class_of(links.entry(link))));
+        let in_flight = (0..packet_links).map(|link| CreditsInFlight::none(links.class_of::<Plain>(links.entry(link))));
         let in_flight = in_flight.collect();
         Flow {
             ports: Store::from_vec((0..links.len()).map(|link| OutPort::idle(links.entry(link))).collect()),
@@ -97,41 +100,37 @@ impl Flow {
             late_tails: LateTails::default(),
             exhaustion,
             first_wake_up_id,
+            own_channel_alone,
         }
     }
 
     #[inline(always)]
-    pub(crate) fn port(&self, link: u32) -> &OutPort {
-        self.ports.get(link)
+    pub(crate) fn port<M: Mode>(&self, link: u32) -> &OutPort {
+        self.ports.trusted::<M>(link)
     }
 
     #[inline(always)]
     pub(crate) fn edit_port<M: Uses>(&mut self, link: u32) -> &mut OutPort {
-        self.ports.edit::<M>(link)
+        self.ports.edit_trusted::<M>(link)
     }
 
     /// The link, assembled from what is stored beside its sending port.
     #[inline(always)]
-    pub(crate) fn link(&self, link: u32) -> Link {
-        self.links.whole(link, self.ports.get(link).link)
-    }
-
-    #[inline(always)]
-    pub(crate) fn class(&self, link: u32) -> LinkClass {
-        self.links.class_of(self.ports.get(link).link)
+    pub(crate) fn link<M: Mode>(&self, link: u32) -> Link {
+        self.links.whole::<M>(link, self.ports.trusted::<M>(link).link)
     }
 
     /// The local number of virtual channel 0 of `link`.
     #[inline(always)]
-    pub(crate) fn first_vc(&self, link: u32) -> u32 {
-        self.links.first_vc(link)
+    pub(crate) fn first_vc<M: Mode>(&self, link: u32) -> u32 {
+        self.links.first_vc::<M>(link)
     }
 
     /// Prefetches the state of the first channels of `link`.
     #[inline(always)]
-    pub(crate) fn prefetch_channels(&self, link: u32) {
+    pub(crate) fn prefetch_channels<M: Mode>(&self, link: u32) {
         const CHANNELS_PER_LINE: u32 = (64 / size_of::<OutVc>()) as u32;
-        let first = self.links.first_vc(link);
+        let first = self.links.first_vc::<M>(link);
         self.vcs.prefetch(first);
         self.vcs.prefetch(first + CHANNELS_PER_LINE);
     }
@@ -155,39 +154,39 @@ impl Flow {
 
     /// The delay of a credit of `link` to its sender. Not with pipelined routers.
     #[inline(always)]
-    pub(crate) fn credit_delay(&self, link: u32) -> Time {
-        self.links.credit_delay(self.in_flight.get(link).class)
+    pub(crate) fn credit_delay<M: Mode>(&self, link: u32) -> Time {
+        self.links.credit_delay(self.in_flight.trusted::<M>(link).class)
     }
 
     /// Receives a loss of a packet from another part, or of a packet there that has freed a buffer.
     pub(crate) fn import_loss<M: Mode>(&mut self, loss: RemoteLoss) {
         let Flow { observers, links, .. } = self;
         let lost = &mut observers.contention.lost;
-        let first_vc = |link| links.first_vc(links.port(link));
+        let first_vc = |link| links.first_vc::<M>(links.port(link));
         lost.import::<M>(loss, first_vc, |buffer| links.buffer(buffer));
     }
 
     /// Virtual channel `at`, numbered over all links.
     #[inline(always)]
-    pub(crate) fn vc(&self, at: u32) -> &OutVc {
-        self.vcs.get(at)
+    pub(crate) fn vc<M: Mode>(&self, at: u32) -> &OutVc {
+        self.vcs.trusted::<M>(at)
     }
 
     #[inline(always)]
     pub(crate) fn edit_vc<M: Uses>(&mut self, at: u32) -> &mut OutVc {
-        self.vcs.edit::<M>(at)
+        self.vcs.edit_trusted::<M>(at)
     }
 
     /// States that a packet begins to wait for `channel` of `link`.
     #[inline]
     pub(crate) fn packet_waits<M: Uses>(&mut self, channel: (u32, u32), packet: Observed, now: Time) {
-        let port = self.ports.get(channel.0);
+        let port = self.ports.trusted::<M>(channel.0);
         self.observers.packet_waits::<M>(channel, port, packet, now);
     }
 
     /// States that a packet which waits for `channel` of `link` is routed again.
     pub(crate) fn packet_is_rerouted<M: Uses>(&mut self, channel: (u32, u32), packet: Observed, now: Time) {
-        let port = self.ports.get(channel.0);
+        let port = self.ports.trusted::<M>(channel.0);
         self.observers.packet_is_rerouted::<M>(channel, port, packet, now);
     }
 
@@ -195,7 +194,7 @@ impl Flow {
     #[inline]
     pub(crate) fn message_waits<M: Uses>(&mut self, link: u32, (slot, owner): (u32, Traffic), now: Time) {
         self.observers
-            .message_waits::<M>(link, self.ports.get(link), (slot, owner), now);
+            .message_waits::<M>(link, self.ports.trusted::<M>(link), (slot, owner), now);
     }
 
     /// The [front](crate::observe::lost) of NIC `link`.
@@ -245,9 +244,9 @@ impl Flow {
         free_at: Time,
     ) {
         if flits > 0 {
-            self.vcs.edit::<M>(first_vc + u32::from(vc)).used += flits;
+            self.vcs.edit_trusted::<M>(first_vc + u32::from(vc)).used += flits;
         }
-        let out = self.ports.edit::<M>(link);
+        let out = self.ports.edit_trusted::<M>(link);
         out.used += flits;
         out.free_at = free_at;
         out.last_vc = vc;
@@ -259,7 +258,7 @@ impl Flow {
     /// A packet of `flits` begins to wait for virtual channel `vc` of router port `link`.
     #[inline(always)]
     pub(crate) fn begin_wait<M: Uses>(&mut self, link: u32, vc: u8, flits: u32) {
-        let out = self.ports.edit::<M>(link);
+        let out = self.ports.edit_trusted::<M>(link);
         out.waiting_vcs |= bit(vc);
         out.waiting += 1;
         out.waiting_flits += flits;
@@ -268,7 +267,7 @@ impl Flow {
     /// The packet stops waiting. `last`: no other packet waits for the channel.
     #[inline(always)]
     pub(crate) fn end_wait<M: Uses>(&mut self, link: u32, (vc, last): (u8, bool), flits: u32) {
-        let out = self.ports.edit::<M>(link);
+        let out = self.ports.edit_trusted::<M>(link);
         if last {
             out.waiting_vcs &= !bit(vc);
         }
@@ -279,13 +278,13 @@ impl Flow {
     /// Whether virtual channel `vc` of `link` has credits for `flits` more flits at `now`.
     #[inline(always)]
     pub(crate) fn has_room<M: Uses>(&mut self, link: u32, vc: u8, flits: u32, now: Time) -> bool {
-        let link_of = self.link(link);
+        let link_of = self.link::<M>(link);
         let (at, most) = (link_of.first_vc + u32::from(vc), link_of.capacity);
-        if self.vcs.get(at).used + flits <= most {
+        if self.vcs.trusted::<M>(at).used + flits <= most {
             return true;
         }
         self.count_credits::<M>(link, now);
-        self.vcs.get(at).used + flits <= most
+        self.vcs.trusted::<M>(at).used + flits <= most
     }
 
     /// The same for virtual channel `at`, numbered over all links, of the link `link_of`.
@@ -297,20 +296,20 @@ impl Flow {
         flits: u32,
         now: Time,
     ) -> bool {
-        if self.vcs.get(at).used + flits <= link_of.capacity {
+        if self.vcs.trusted::<M>(at).used + flits <= link_of.capacity {
             return true;
         }
         self.count_credits::<M>(link, now);
-        self.vcs.get(at).used + flits <= link_of.capacity
+        self.vcs.trusted::<M>(at).used + flits <= link_of.capacity
     }
 
     /// Takes credits for `flits` flits of virtual channel `vc` of `link` at `now`.
     #[inline]
     pub(crate) fn claim<M: Uses>(&mut self, link: u32, vc: u8, flits: u32, now: Time) {
-        let at = self.first_vc(link) + u32::from(vc);
+        let at = self.first_vc::<M>(link) + u32::from(vc);
         self.observers.credits_are_taken::<M>(at, flits, now);
-        self.vcs.edit::<M>(at).used += flits;
-        self.ports.edit::<M>(link).used += flits;
+        self.vcs.edit_trusted::<M>(at).used += flits;
+        self.ports.edit_trusted::<M>(link).used += flits;
     }
 
     /// The load of `link`: flits downstream without a returned credit or waiting for its port, and the equivalent of
@@ -318,24 +317,24 @@ impl Flow {
     #[inline(always)]
     pub(crate) fn load<M: Uses>(&mut self, link: u32, now: Time) -> u32 {
         self.count_credits::<M>(link, now);
-        let port = self.ports.get(link);
+        let port = self.ports.trusted::<M>(link);
         port.used + port.waiting_flits + self.coupling.load::<M>(link)
     }
 
     /// The same, with credits counted by `count`.
     #[inline(always)]
     pub(crate) fn load_counted_by<M: Uses>(&mut self, count: CountCredits, link: u32, now: Time) -> u32 {
-        if self.has_due_credits(link, now) {
+        if self.has_due_credits::<M>(link, now) {
             count(self, link, now);
         }
-        let port = self.ports.get(link);
+        let port = self.ports.trusted::<M>(link);
         port.used + port.waiting_flits + self.coupling.load::<M>(link)
     }
 
     /// A packet at the port of `link` has found the buffers exhausted; the port awaits credits from now on.
     pub(crate) fn stall<C: HandlerContext>(&mut self, ctx: &mut C, link: u32) {
         let now = ctx.now();
-        let port = self.ports.edit::<C>(link);
+        let port = self.ports.edit_trusted::<C>(link);
         if port.stalled_since == Time::NEVER {
             port.stalled_since = now;
         }
@@ -352,11 +351,11 @@ impl Flow {
             service_at: pending,
             link: LinkEntry { sender: lp, .. },
             ..
-        } = *self.ports.get(link);
+        } = *self.ports.trusted::<C>(link);
         if pending > ctx.now_of(lp) && pending <= at {
             return;
         }
-        self.ports.edit::<C>(link).service_at = at;
+        self.ports.edit_trusted::<C>(link).service_at = at;
         let event = if link < self.links.ports {
             FabricEvent::Port { port: link }
         } else {
@@ -367,11 +366,23 @@ impl Flow {
         ctx.wake_up(lp, at, self.first_wake_up_id | link, event.into());
     }
 
-    /// From now on the port of `link` gets an event for each credit, those in flight included.
+    /// From now on the port of `link` gets an event for each credit [of use](Self::channels_in_need) to a waiting packet,
+    /// those in flight included.
     pub(crate) fn await_credits<C: HandlerContext>(&mut self, ctx: &mut C, link: u32) {
         self.set_awaits_credit::<C>(link, true);
-        if let Some(due) = self.earliest_credit(link, ctx.now()) {
+        let due = match self.channels_in_need::<C>(link) {
+            None => self.earliest_credit::<C>(link, ctx.now()),
+            Some(channels) => self.earliest_credit_of::<C>(link, channels, ctx.now()),
+        };
+        if let Some(due) = due {
             self.wake_up(ctx, link, due);
         }
+    }
+
+    /// The channels of `link` whose credits are of use to waiting packets, as bits; `None`: maybe all. A packet that
+    /// begins to wait looks for credits in flight itself.
+    #[inline(always)]
+    pub(super) fn channels_in_need<M: Mode>(&self, link: u32) -> Option<u32> {
+        (self.own_channel_alone && link < self.links.ports).then(|| self.ports.trusted::<M>(link).waiting_vcs)
     }
 }

@@ -148,7 +148,7 @@ impl Nics {
         pipelined: &mut Pipelined,
         message: u32,
     ) -> Option<Notice> {
-        let m = *shared.messages.get(message);
+        let m = *shared.messages.trusted::<C>(message);
         let nic = shared.flow.links.nic(m.source);
         let packet = shared.setup.params.packet;
         shared.flow.observers.message_submitted::<C, _>(&m, packet);
@@ -166,22 +166,22 @@ impl Nics {
         let first = if limit != NIL {
             shared.congestion.limits.push::<C>(&mut shared.messages, limit, message)
         } else {
-            let mut queue = self.lanes.get(lane).queue;
+            let mut queue = self.lanes.trusted::<C>(lane).queue;
             let first = queue.is_empty();
             queue.push::<C, _>(&mut shared.messages, message);
-            let cell = self.lanes.edit::<C>(lane);
+            let cell = self.lanes.edit_trusted::<C>(lane);
             cell.queue = queue;
             if first {
                 cell.unsent = m.bytes;
             }
             first
         };
-        let counter = self.lanes.edit::<C>(self.lane(nic, 0));
+        let counter = self.lanes.edit_trusted::<C>(self.lane(nic, 0));
         counter.count = counter.count.wrapping_add(1);
         counter.waiting += 1;
         let overflows = counter.waiting > shared.setup.params.nic.message_queue;
         if shared.boundary.divided {
-            shared.messages.edit::<C>(message).number = counter.count;
+            shared.messages.edit_trusted::<C>(message).number = counter.count;
         }
         if overflows {
             self.overflow(ctx, m.source);
@@ -207,16 +207,16 @@ impl Nics {
         }
         let now = ctx.now();
         let number = shared.flow.links.ports + nic;
-        let message = self.lanes.get(nic).queue.head;
+        let message = self.lanes.trusted::<C>(nic).queue.head;
         if message == NIL {
             return None;
         }
-        let free_at = shared.flow.port(number).free_at;
+        let free_at = shared.flow.port::<C>(number).free_at;
         if free_at > now {
             shared.flow.wake_up(ctx, number, free_at);
             return None;
         }
-        let unsent = self.lanes.get(nic).unsent;
+        let unsent = self.lanes.trusted::<C>(nic).unsent;
         let bytes = unsent.min(shared.setup.params.packet) as u32;
         let flits = shared.setup.flits(bytes);
         if !shared.flow.has_room::<C>(number, 0, flits, now) {
@@ -226,16 +226,16 @@ impl Nics {
         let last = unsent == u64::from(bytes);
         let free_at = self.send(ctx, shared, nic, (0, 0, false), message, (bytes, flits, unsent));
         self.advance_lane::<C>(shared, nic, bytes);
-        if !self.lanes.get(nic).queue.is_empty() {
+        if !self.lanes.trusted::<C>(nic).queue.is_empty() {
             self.wake_up_ahead(ctx, shared, nic, number, free_at);
         }
-        (last && shared.messages.get(message).notify_sent).then_some(Notice::Sent { message })
+        (last && shared.messages.trusted::<C>(message).notify_sent).then_some(Notice::Sent { message })
     }
 
     /// A packet of `bytes` of the first message of `lane` has been sent.
     #[inline]
     pub(crate) fn advance_lane<M: Uses>(&mut self, shared: &Shared<impl Payload>, lane: u32, bytes: u32) {
-        let cell = self.lanes.edit::<M>(lane);
+        let cell = self.lanes.edit_trusted::<M>(lane);
         cell.unsent -= u64::from(bytes);
         if cell.unsent > 0 {
             return;
@@ -245,9 +245,9 @@ impl Nics {
         let unsent = if queue.is_empty() {
             0
         } else {
-            shared.messages.get(queue.head).bytes
+            shared.messages.trusted::<M>(queue.head).bytes
         };
-        let cell = self.lanes.edit::<M>(lane);
+        let cell = self.lanes.edit_trusted::<M>(lane);
         (cell.queue, cell.unsent) = (queue, unsent);
     }
 
@@ -266,7 +266,7 @@ impl Nics {
     ) -> Time {
         let now = ctx.now();
         let number = shared.flow.links.ports + nic;
-        let link = shared.flow.link(number);
+        let link = shared.flow.link::<C>(number);
         let last = unsent == u64::from(bytes);
         // A NIC that is slower than its link spaces whole packets.
         let rate = C::EXTRAS.then(|| shared.setup.params.nic_rate(shared.flow.links.node(nic)));
@@ -276,7 +276,7 @@ impl Nics {
         let alone = link.serialization(bytes);
         let (serialization, slowed) = match shared.flow.coupling.is_on::<C>() {
             true => {
-                let m = shared.messages.get(message);
+                let m = shared.messages.trusted::<C>(message);
                 let all = alone.max(slowed);
                 let ends = (number, shared.routes.process_of(m.source));
                 let longer = shared.flow.coupling.packet(ctx, ends, m.source, all) - all;
@@ -290,8 +290,8 @@ impl Nics {
             Switching::StoreAndForward => tail_out,
         };
         let free_at = tail_out.max(Time(now.0 + 1)).max(now + slowed);
-        let owner = shared.messages.get(message).traffic;
-        let port = *shared.flow.port(number);
+        let owner = shared.messages.trusted::<C>(message).traffic;
+        let port = *shared.flow.port::<C>(number);
         shared.flow.observers.message_departs::<C>(&MessageDeparture {
             link: number,
             port: &port,
@@ -309,9 +309,9 @@ impl Nics {
         shared.flow.claim::<C>(number, channel, flits, now);
 
         let length = shared.setup.params.nic.queue as u8;
-        let queued = shared.messages.get(message).queued;
+        let queued = shared.messages.trusted::<C>(message).queued;
         let lane = self.lane(nic, channel);
-        let cell = self.lanes.edit::<C>(lane);
+        let cell = self.lanes.edit_trusted::<C>(lane);
         let place = usize::from(cell.place);
         let following = if cell.place + 1 == length { 0 } else { cell.place + 1 };
         let room_since = cell.started[place] + serialization;
@@ -324,7 +324,7 @@ impl Nics {
         cell.place = following;
         if last {
             let first = self.lane(nic, 0);
-            self.lanes.edit::<C>(first).waiting -= 1;
+            self.lanes.edit_trusted::<C>(first).waiting -= 1;
         }
 
         let sent = Transmission {
@@ -370,14 +370,14 @@ impl Nics {
         number: u32,
         free_at: Time,
     ) {
-        let bytes = self.lanes.get(nic).unsent.min(shared.setup.params.packet) as u32;
+        let bytes = self.lanes.trusted::<C>(nic).unsent.min(shared.setup.params.packet) as u32;
         let flits = shared.setup.flits(bytes);
         if shared.flow.has_room::<C>(number, 0, flits, ctx.now()) {
             shared.flow.wake_up(ctx, number, free_at);
             return;
         }
         shared.flow.set_awaits_credit::<C>(number, true);
-        if let Some(due) = shared.flow.earliest_credit(number, ctx.now()) {
+        if let Some(due) = shared.flow.earliest_credit::<C>(number, ctx.now()) {
             shared.flow.wake_up(ctx, number, due.max(free_at));
         }
     }

@@ -217,7 +217,7 @@ impl RemoteCongestion {
 
     /// Whether the local router port `port` is congested at `now`.
     pub(crate) fn is_own_congested<M: Uses>(&self, flow: &mut Flow, port: u32, flit: u64, now: Time) -> bool {
-        let link = flow.link(port);
+        let link = flow.link::<M>(port);
         if link.class != LinkClass::Global || self.congestion().is_none() {
             return false;
         }
@@ -408,7 +408,7 @@ impl RemoteCongestion {
                 self.record::<C>(number, due, value, ctx.handled_before());
                 self.send_to_other_parts(updates, router, due, RemoteLoad { port: number, value });
             }
-            if let Some(credit) = flow.earliest_credit(port, now) {
+            if let Some(credit) = flow.earliest_credit::<C>(port, now) {
                 next = next.min(credit);
             }
         }

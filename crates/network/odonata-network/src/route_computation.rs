@@ -3,14 +3,14 @@
 use crate::Payload;
 use crate::fabric::{Setup, Shared};
 use crate::features::Uses;
-use crate::flow::{CountCredits, Flow};
+use crate::flow::{CountCredits, Flow, Link};
 use crate::packet::{Packet, VcTerms};
 use crate::remote_congestion::RemoteCongestion;
 use crate::router::VcAvailability;
 use crate::routing::{Choice, Decision, Header, NOWHERE, Path, Routing};
 use crate::settings::Arbitration;
 use odonata_engine::random::Purpose;
-use odonata_engine::{Plain, RangeStore, Speculative, Stream, Time};
+use odonata_engine::{Mode, Plain, RangeStore, Speculative, Stream, Time};
 use odonata_topology::LinkClass;
 use odonata_units::SplitMix64;
 use std::ops::Range;
@@ -121,7 +121,7 @@ impl<M: Uses, A: VcAvailability> Choice for View<'_, M, A> {
         if let Some(state) = &mut self.repeatable {
             return state.pick(n);
         }
-        self.random.edit::<M>(self.router).below(n)
+        self.random.edit_trusted::<M>(self.router).below(n)
     }
 
     fn lighter(&mut self, a: u32, b: u32) -> bool {
@@ -155,7 +155,7 @@ impl<M: Uses, A: VcAvailability> Choice for View<'_, M, A> {
 
     fn room(&mut self, port: u32, level: u8) -> bool {
         let port = self.flow.links.port(port);
-        let class = self.flow.link(port).class;
+        let class = self.flow.link::<M>(port).class;
         let vcs = self.setup.vcs.of(class, level, self.class);
         (self.available).has_free_vc::<M>(self.flow, port, vcs, self.flits, self.now)
     }
@@ -177,18 +177,18 @@ impl<P: Payload> Shared<P> {
         let decision = self.decide_once::<M>(available, router, packet, flits, now);
         let port = self.flow.links.port(decision.port);
         let class = match M::CONTROL {
-            true => self.packets.get(packet.0).class,
+            true => self.packets.trusted::<M>(packet.0).class,
             false => 0,
         };
         // The class comes from the topology, which the decision has just used, so that the prefetch does not wait for
         // the port.
         let kind = self.routes.routing.topology().class(decision.port);
         if kind == LinkClass::Terminal {
-            self.messages.prefetch(self.packets.get(packet.0).message);
+            self.messages.prefetch(self.packets.trusted::<M>(packet.0).message);
         }
         (
             port,
-            self.channel((port, kind), decision.level, class),
+            self.channel::<M>((port, kind), decision.level, class),
             VcTerms::of(&decision),
         )
     }
@@ -222,7 +222,7 @@ impl<P: Payload> Shared<P> {
         now: Time,
     ) -> Decision {
         let (decision, header) = self.decide_with::<M>(available, router, packet, (flits, count), now);
-        let p = self.packets.edit::<M>(packet);
+        let p = self.packets.edit_trusted::<M>(packet);
         p.header = header;
         p.hops = p.hops.saturating_add(hops);
         decision
@@ -268,7 +268,7 @@ impl<P: Payload> Shared<P> {
         (flits, count): (u32, CountCredits),
         now: Time,
     ) -> (Decision, Header) {
-        let p = self.packets.get(packet);
+        let p = self.packets.trusted::<M>(packet);
         let mut header = p.header;
         let seed = self.setup.params.seed;
         let mut view = View::<M, _> {
@@ -297,21 +297,21 @@ impl<P: Payload> Shared<P> {
     /// first-come arbitration the choice is final: a channel without waiting packets if possible, then the one with the
     /// most room. Otherwise it is the first, which stands for all of them.
     #[inline(always)]
-    fn channel(&self, (port, kind): (u32, LinkClass), level: u8, class: u8) -> u8 {
+    fn channel<M: Mode>(&self, (port, kind): (u32, LinkClass), level: u8, class: u8) -> u8 {
         let first = self.setup.vcs.first(kind, level, class);
         if !self.setup.vcs.are_several() || self.setup.params.arbitration != Arbitration::FirstCome {
             return first;
         }
-        self.emptiest(port, level, class)
+        self.emptiest::<M>(port, level, class)
     }
 
     /// The virtual channel of `level` without waiting packets and with the most room.
     #[inline(never)]
-    fn emptiest(&self, port: u32, level: u8, class: u8) -> u8 {
-        let link = self.flow.link(port);
+    fn emptiest<M: Mode>(&self, port: u32, level: u8, class: u8) -> u8 {
+        let link = self.flow.link::<M>(port);
         let span = self.setup.vcs.of(link.class, level, class);
         let state = |vc: &u8| {
-            let cell = self.flow.vc(link.first_vc + u32::from(*vc));
+            let cell = self.flow.vc::<M>(link.first_vc + u32::from(*vc));
             (!cell.queue.is_empty(), !cell.overflow.is_empty(), cell.used)
         };
         span.clone().min_by_key(state).unwrap_or(span.start)
@@ -321,19 +321,31 @@ impl<P: Payload> Shared<P> {
     /// it.
     #[inline(always)]
     pub(crate) fn room_for<M: Uses>(&mut self, port: u32, asked: u8, flits: u32, now: Time) -> Option<u8> {
-        if !self.setup.params.takes_any_channel(&self.setup.vcs)
-            || self.setup.vcs.end(self.flow.class(port), asked) == asked + 1
-        {
-            return self.flow.has_room::<M>(port, asked, flits, now).then_some(asked);
+        let link = self.flow.link::<M>(port);
+        self.room_at::<M>((port, &link), asked, flits, now)
+    }
+
+    /// The same for the port of `link`.
+    #[inline(always)]
+    pub(crate) fn room_at<M: Uses>(
+        &mut self,
+        (port, link): (u32, &Link),
+        asked: u8,
+        flits: u32,
+        now: Time,
+    ) -> Option<u8> {
+        if self.setup.takes_any_channel && self.setup.vcs.end(link.class, asked) != asked + 1 {
+            return self.roomiest::<M>(port, asked, flits, now);
         }
-        self.roomiest::<M>(port, asked, flits, now)
+        let at = link.first_vc + u32::from(asked);
+        (self.flow.has_room_at::<M>((port, link), at, flits, now)).then_some(asked)
     }
 
     #[inline(never)]
     fn roomiest<M: Uses>(&mut self, port: u32, asked: u8, flits: u32, now: Time) -> Option<u8> {
         self.flow.count_credits::<M>(port, now);
-        let link = self.flow.link(port);
-        let used = |vc: u8| self.flow.vc(link.first_vc + u32::from(vc)).used;
+        let link = self.flow.link::<M>(port);
+        let used = |vc: u8| self.flow.vc::<M>(link.first_vc + u32::from(vc)).used;
         let span = asked..self.setup.vcs.end(link.class, asked);
         span.min_by_key(|&vc| used(vc))
             .filter(|&vc| used(vc) + flits <= link.capacity)

@@ -10,6 +10,7 @@ mod arbiter;
 pub(crate) mod input_queued;
 pub(crate) mod output_queued;
 pub(crate) mod pipelined;
+mod turns;
 
 pub(crate) use arbiter::{NO_INPUT, input_port};
 
@@ -33,10 +34,10 @@ pub(crate) struct WholePackets;
 impl VcAvailability for WholePackets {
     #[inline]
     fn has_free_vc<M: Uses>(&self, flow: &mut Flow, port: u32, mut vcs: Range<u8>, flits: u32, now: Time) -> bool {
-        let link = flow.link(port);
+        let link = flow.link::<M>(port);
         flow.count_credits::<M>(port, now);
         vcs.any(|vc| {
-            let cell = flow.vc(link.first_vc + u32::from(vc));
+            let cell = flow.vc::<M>(link.first_vc + u32::from(vc));
             cell.queue.is_empty() && cell.overflow.is_empty() && cell.used + flits <= link.capacity
         })
     }

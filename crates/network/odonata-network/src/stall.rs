@@ -14,7 +14,7 @@ use crate::message::Traffic;
 use crate::router::pipelined::stall as pipelined;
 use crate::router::{input_port, input_queued, output_queued};
 use crate::settings::{Arbitration, RouterModel};
-use odonata_engine::{NIL, Time};
+use odonata_engine::{NIL, Plain, Time};
 use std::collections::BTreeMap;
 
 /// A buffer: of a virtual channel at the receiving end of a link.
@@ -109,7 +109,7 @@ impl<P: Payload> Shared<P> {
         if self.setup.params.arbitration == Arbitration::FirstCome {
             return channel.vc + 1;
         }
-        let class = self.flow.link(self.flow.links.port(channel.link)).class;
+        let class = self.flow.link::<Plain>(self.flow.links.port(channel.link)).class;
         self.setup.vcs.end(class, channel.vc)
     }
 
@@ -122,12 +122,12 @@ impl<P: Payload> Shared<P> {
             false => output_queued::arbiter(&self.setup.params),
         };
         for port in 0..self.flow.links.ports {
-            let link = self.flow.link(port);
+            let link = self.flow.link::<Plain>(port);
             for vc in 0..link.vcs {
-                let cell = self.flow.vc(link.first_vc + u32::from(vc));
+                let cell = self.flow.vc::<Plain>(link.first_vc + u32::from(vc));
                 let line = if input_queued { cell.queue } else { cell.overflow };
                 let mut first = true;
-                arbiter.each(&self.packets, line, |at| {
+                arbiter.each::<Plain>(&self.packets, line, |at| {
                     let p = self.packets.get(at);
                     let waiting = Waiting {
                         packet: self.view_of(at),
@@ -136,7 +136,7 @@ impl<P: Payload> Shared<P> {
                             vc,
                         },
                         since: p.tail_in,
-                        output_until: self.flow.port(port).free_at,
+                        output_until: self.flow.port::<Plain>(port).free_at,
                     };
                     see(at, waiting, first);
                     first = false;
@@ -191,7 +191,7 @@ impl<P: Payload> Fabric<P> {
         } = &self.shared;
         let topology = routes.routing.topology();
         let inputs = topology.ports_of(topology.router_of_port(link)).len() as u64;
-        let packet = flow.link(flow.links.port(link)).time_for(setup.params.packet);
+        let packet = flow.link::<Plain>(flow.links.port(link)).time_for(setup.params.packet);
         Time(packet.0.saturating_mul(packets.saturating_mul(inputs)))
     }
 
@@ -213,7 +213,7 @@ impl<P: Payload> Fabric<P> {
             });
         });
         for port in 0..self.shared.flow.links.ports {
-            let link = self.shared.flow.link(port);
+            let link = self.shared.flow.link::<Plain>(port);
             // Nodes accept all packets.
             let room = if link.to_node { u32::MAX } else { link.capacity };
             for vc in 0..link.vcs {

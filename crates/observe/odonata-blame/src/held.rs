@@ -44,7 +44,7 @@ impl Ledger {
             self.book_span::<M>(line, him, (now, hold.free_at), hold.holder, hold.cause);
         } else if hold.free_at < now {
             let debt = (now - hold.free_at).0.wrapping_neg();
-            self.claims.edit::<M>(him.claim).defer(debt);
+            self.claims.edit_trusted::<M>(him.claim).defer(debt);
         }
     }
 
@@ -58,26 +58,27 @@ impl Ledger {
         next: Hold,
         taker: Option<Taker<L>>,
     ) {
-        if self.lines.get(line).total == 0 {
+        let cell = *self.lines.trusted::<M>(line);
+        if cell.total == 0 {
             return;
         }
         let idle = now.saturating_sub(free_at).0;
         for place in 0..INLINE {
-            let Some(waiters) = self.lines.get(line).waiters(place) else {
+            let Some(waiters) = cell.waiters(place) else {
                 break;
             };
             if waiters.count > 0 {
                 self.pass_by::<M, L>(line, waiters, (idle, now), next, taker.as_ref());
             }
         }
-        if self.lines.get(line).has_more() {
+        if cell.has_more() {
             self.pass_by_further::<M, L>(line, (idle, now), next, taker.as_ref());
         }
         if let Some(Taker {
             joined: true, returns, ..
         }) = taker
         {
-            let waited = self.waited.edit::<M>(u32::from(next.holder));
+            let waited = self.waited.edit_trusted::<M>(u32::from(next.holder));
             waited.end(now);
             if returns {
                 waited.begin(next.free_at);
@@ -97,7 +98,7 @@ impl Ledger {
     ) {
         let mut left = waiters;
         if idle > 0 {
-            self.claims.edit::<M>(waiters.claim).defer(idle * waiters.count);
+            self.claims.edit_trusted::<M>(waiters.claim).defer(idle * waiters.count);
         }
         if let Some(Taker {
             joined,
@@ -105,7 +106,7 @@ impl Ledger {
             lacked,
         }) = taker
         {
-            if self.claims.get(waiters.claim).deferred > 0 {
+            if self.claims.trusted::<M>(waiters.claim).deferred > 0 {
                 let (owner, cause) = lacked();
                 self.clear::<M>(line, waiters, now, owner, cause);
             }
@@ -149,14 +150,14 @@ impl Ledger {
     ) {
         if let Some(waiters) = self.find(line, owner) {
             let idle = now.saturating_sub(free_at).0;
-            self.claims.edit::<M>(waiters.claim).defer(idle);
+            self.claims.edit_trusted::<M>(waiters.claim).defer(idle);
             // Other waiters of the same owner settle the debt later.
             if waiters.count == 1 {
                 self.clear::<M>(line, waiters, now, lacked.0, lacked.1);
             }
             self.depart::<M>(line, waiters);
         }
-        self.waited.edit::<M>(u32::from(owner)).end(now);
+        self.waited.edit_trusted::<M>(u32::from(owner)).end(now);
     }
 
     /// Closes the accounts of `line` at `now`, with waits in progress: takes back charges for times after `now`, and

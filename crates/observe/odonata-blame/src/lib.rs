@@ -52,7 +52,7 @@ pub use history::{Histories, Place};
 pub use series::SeriesCharge;
 pub use shares::{Shares, Taking};
 
-use claim::Claim;
+use claim::{Charged, Claim};
 use line::{Line, Waiters};
 use odonata_engine::{Digest, Mode, NIL, Pool, Store, Time};
 use series::Series;
@@ -107,12 +107,14 @@ impl Waited {
 pub struct Ledger {
     lines: Store<Line>,
     claims: Pool<Claim>,
+    charged: Charged,
     waited: Store<Waited>,
     series: Series,
 }
 odonata_engine::journalled!(Ledger {
     lines,
     claims,
+    charged,
     waited,
     series
 });
@@ -135,6 +137,7 @@ impl Ledger {
         Ledger {
             lines: Store::filled(places.len(), Line::EMPTY),
             claims: Pool::new(),
+            charged: Charged::new(owners, causes),
             waited: Store::filled(usize::from(owners), Waited::default()),
             series: Series::new(places, place_count, owners, causes, interval),
         }
@@ -154,7 +157,7 @@ impl Ledger {
     /// A waiter of `owner` joins `line` at `now`. The line must be charged until `now`.
     #[inline]
     pub fn join<M: Mode>(&mut self, line: u32, now: Time, owner: Owner) {
-        let cell = self.lines.edit::<M>(line);
+        let cell = self.lines.edit_trusted::<M>(line);
         debug_assert!(
             cell.total == 0 || cell.since == now,
             "line {line} is booked before it changes"
@@ -166,12 +169,12 @@ impl Ledger {
     /// A waiter of `owner` leaves `line` at `now`. The line must be charged until `now`.
     #[inline]
     pub fn leave<M: Mode>(&mut self, line: u32, now: Time, owner: Owner) {
-        let since = self.lines.get(line).since;
+        let since = self.lines.trusted::<M>(line).since;
         debug_assert!(since == now, "line {line} is booked before it changes");
         if let Some(waiters) = self.find(line, owner) {
             self.depart::<M>(line, waiters);
         }
-        self.waited.edit::<M>(u32::from(owner)).end(now);
+        self.waited.edit_trusted::<M>(u32::from(owner)).end(now);
     }
 
     /// The time from which `line` is not charged yet, if it has waiters.
@@ -184,11 +187,11 @@ impl Ledger {
     /// passed.
     #[inline]
     fn book_until<M: Mode>(&mut self, line: u32, until: Time) -> Option<Time> {
-        let Line { since, total, .. } = *self.lines.get(line);
+        let Line { since, total, .. } = *self.lines.trusted::<M>(line);
         if until <= since {
             return None;
         }
-        self.lines.edit::<M>(line).since = until;
+        self.lines.edit_trusted::<M>(line).since = until;
         (total > 0).then_some(since)
     }
 
@@ -216,7 +219,7 @@ impl Ledger {
         while let Some(waiters) = self.next(&mut walk) {
             if waiters.count > 0 {
                 let time = (until - since).0 * waiters.count;
-                self.claims.edit::<M>(waiters.claim).defer(time);
+                self.claims.edit_trusted::<M>(waiters.claim).defer(time);
             }
         }
     }
@@ -231,12 +234,12 @@ impl Ledger {
 
     /// A wait of `owner` begins at `now` outside all lines; the caller [charges](Self::charge_time) its time.
     pub fn wait_begins<M: Mode>(&mut self, now: Time, owner: Owner) {
-        self.waited.edit::<M>(u32::from(owner)).begin(now);
+        self.waited.edit_trusted::<M>(u32::from(owner)).begin(now);
     }
 
     /// A wait outside all lines ends.
     pub fn wait_ends<M: Mode>(&mut self, now: Time, owner: Owner) {
-        self.waited.edit::<M>(u32::from(owner)).end(now);
+        self.waited.edit_trusted::<M>(u32::from(owner)).end(now);
     }
 
     /// Charges `time` of waits outside all lines to `culprit`, in the time series at `now`.
@@ -256,9 +259,9 @@ impl Ledger {
 
     /// Charges the deferred time of `waiters` to `culprit`.
     fn clear<M: Mode>(&mut self, line: u32, waiters: Waiters, now: Time, culprit: Owner, cause: Cause) {
-        let time = self.claims.get(waiters.claim).deferred;
+        let time = self.claims.trusted::<M>(waiters.claim).deferred;
         if time > 0 {
-            self.claims.edit::<M>(waiters.claim).deferred = 0;
+            self.claims.edit_trusted::<M>(waiters.claim).deferred = 0;
             self.book::<M>(waiters.claim, culprit, cause, time);
             self.series.add::<M>(line, now, time, waiters.owner, culprit, cause);
         }
@@ -286,7 +289,7 @@ impl Ledger {
     /// Adds `time` to the charge of claim `at` for `culprit`; in ps modulo 2^64, so that it can be taken back.
     #[inline(always)]
     fn book<M: Mode>(&mut self, at: u32, culprit: Owner, cause: Cause, time: u64) {
-        if !self.claims.edit::<M>(at).add(culprit, cause, time) {
+        if !self.claims.edit_trusted::<M>(at).add(culprit, cause, time) {
             self.book_further::<M>(at, culprit, cause, time);
         }
     }
@@ -294,6 +297,13 @@ impl Ledger {
     /// The same if claim `at` has no room for this culprit.
     #[inline(never)]
     fn book_further<M: Mode>(&mut self, at: u32, culprit: Owner, cause: Cause, time: u64) {
+        if self.charged.is_on() {
+            let booked = 1 << self.charged.add::<M>(at, culprit, cause, time);
+            if self.claims.trusted::<M>(at).booked & booked == 0 {
+                self.claims.edit_trusted::<M>(at).booked |= booked;
+            }
+            return;
+        }
         let mut slot = at;
         loop {
             let Claim { more, owner, .. } = *self.claims.get(slot);
@@ -329,6 +339,17 @@ impl Ledger {
                         cause,
                         time,
                     }));
+                    charges.extend(
+                        self.charged
+                            .charges(at, claim.booked)
+                            .map(|(culprit, cause, time)| Charge {
+                                line,
+                                victim: claim.owner,
+                                culprit: Some(culprit),
+                                cause,
+                                time,
+                            }),
+                    );
                     at = claim.more;
                 }
             }
@@ -395,7 +416,7 @@ impl Ledger {
 
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
-        self.lines.memory() + self.claims.memory() + self.series.memory()
+        self.lines.memory() + self.claims.memory() + self.charged.memory() + self.series.memory()
     }
 
     /// Adds every charge to a digest.

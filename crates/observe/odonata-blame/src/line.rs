@@ -5,10 +5,10 @@ use crate::{Ledger, Owner};
 use odonata_engine::{Mode, NIL, Time};
 
 /// Owners counted in the line itself; few lines see more.
-pub(crate) const INLINE: usize = 4;
+pub(crate) const INLINE: usize = 5;
 
-/// No owner.
-const NO_OWNER: Owner = Owner::MAX;
+/// No owner. Owners from this number on have no place in the line itself.
+const NO_OWNER: u8 = u8::MAX;
 
 /// The state of a line; a cache line.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -19,7 +19,7 @@ pub(crate) struct Line {
     /// The claims of the first owners that waited here, and their current waiters.
     claims: [u32; INLINE],
     waiting: [u32; INLINE],
-    owners: [Owner; INLINE],
+    owners: [u8; INLINE],
     /// The claims of further owners, as a chain.
     more: u32,
     /// Waiters of all owners.
@@ -44,7 +44,7 @@ impl Line {
         let owner = self.owners[place];
         (owner != NO_OWNER).then(|| Waiters {
             claim: self.claims[place],
-            owner,
+            owner: owner.into(),
             count: u64::from(self.waiting[place]),
             place,
         })
@@ -53,7 +53,8 @@ impl Line {
     /// The place of `owner`, if it has one.
     #[inline(always)]
     fn place_of(&self, owner: Owner) -> Option<usize> {
-        (0..INLINE).find(|&place| self.owners[place] == owner)
+        let is_its = |&place: &usize| self.owners[place] != NO_OWNER && Owner::from(self.owners[place]) == owner;
+        (0..INLINE).find(is_its)
     }
 
     /// Whether owners without a place have claims here.
@@ -103,8 +104,11 @@ impl Ledger {
     pub(crate) fn next(&self, walk: &mut Walk) -> Option<Waiters> {
         let place = walk.place;
         if place < INLINE {
-            walk.place += 1;
-            return self.lines.get(walk.line).waiters(place);
+            if let Some(waiters) = self.lines.get(walk.line).waiters(place) {
+                walk.place += 1;
+                return Some(waiters);
+            }
+            walk.place = INLINE;
         }
         if walk.at == NIL {
             return None;
@@ -116,7 +120,7 @@ impl Ledger {
             claim: slot,
             owner: claim.owner,
             count: u64::from(claim.waiting),
-            place,
+            place: INLINE,
         })
     }
 
@@ -147,8 +151,8 @@ impl Ledger {
     /// Counts one more waiter of `owner` in `line`; the result counts this waiter alone.
     #[inline(always)]
     pub(crate) fn enter<M: Mode>(&mut self, line: u32, now: Time, owner: Owner) -> Waiters {
-        self.waited.edit::<M>(u32::from(owner)).begin(now);
-        let cell = self.lines.edit::<M>(line);
+        self.waited.edit_trusted::<M>(u32::from(owner)).begin(now);
+        let cell = self.lines.edit_trusted::<M>(line);
         cell.total += 1;
         if let Some(place) = cell.place_of(owner) {
             cell.waiting[place] += 1;
@@ -176,7 +180,7 @@ impl Ledger {
     /// One waiter less.
     #[inline(always)]
     pub(crate) fn depart<M: Mode>(&mut self, line: u32, waiters: Waiters) {
-        let cell = self.lines.edit::<M>(line);
+        let cell = self.lines.edit_trusted::<M>(line);
         cell.total -= 1;
         match cell.waiting.get_mut(waiters.place) {
             Some(waiting) => *waiting -= 1,
@@ -199,12 +203,12 @@ impl Ledger {
         let claim = self.claims.allocate::<M>(Claim::new(owner));
         let cell = self.lines.edit::<M>(line);
         let free = cell.owners.iter().position(|&other| other == NO_OWNER);
-        let place = match free {
-            Some(place) => {
+        let place = match (free, u8::try_from(owner)) {
+            (Some(place), Ok(owner)) if owner != NO_OWNER => {
                 (cell.owners[place], cell.claims[place]) = (owner, claim);
                 place
             }
-            None => {
+            _ => {
                 self.claims.edit::<M>(claim).next = cell.more;
                 self.lines.edit::<M>(line).more = claim;
                 INLINE

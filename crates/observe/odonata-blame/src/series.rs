@@ -1,6 +1,7 @@
 //! Charges over time: one cell per interval, place, cause, victim and culprit.
 
 use crate::{Cause, Owner};
+use odonata_engine::state::cell;
 use odonata_engine::{GrowableStore, Mode, Time};
 
 /// Time that one owner waited for another in one interval, over all lines of a place.
@@ -103,7 +104,7 @@ impl Series {
 
     /// Adds `waiters` waits from `from` to `to`, split at interval boundaries; modulo 2^64, so that waits can be taken
     /// back.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn book<M: Mode>(
         &mut self,
         line: u32,
@@ -113,6 +114,28 @@ impl Series {
         culprit: Owner,
         cause: Cause,
     ) {
+        let Interval { begin, end, first } = self.last;
+        match first {
+            // Usually all of it is in the interval of the last update.
+            Some(first) if from.0 >= begin && to.0 <= end => {
+                if to > from {
+                    let time = (to - from).0.wrapping_mul(waiters);
+                    self.add_to::<M>(first, line, time, (victim, culprit), cause);
+                }
+            }
+            _ => self.book_split::<M>(line, (from, to), waiters, (victim, culprit), cause),
+        }
+    }
+
+    #[inline(never)]
+    fn book_split<M: Mode>(
+        &mut self,
+        line: u32,
+        (from, to): (Time, Time),
+        waiters: u64,
+        owners: (Owner, Owner),
+        cause: Cause,
+    ) {
         let Some(interval) = self.interval else { return };
         let mut at = from;
         while at < to {
@@ -120,7 +143,7 @@ impl Series {
             let Some(first) = first else { return };
             let next = to.min(Time(end));
             let time = (next - at).0.wrapping_mul(waiters);
-            self.add_to::<M>(first, line, time, (victim, culprit), cause);
+            self.add_to::<M>(first, line, time, owners, cause);
             at = next;
         }
     }
@@ -158,12 +181,12 @@ impl Series {
     }
 
     /// Adds `time` in the interval whose first cell is `first`.
-    #[inline]
+    #[inline(always)]
     fn add_to<M: Mode>(&mut self, first: usize, line: u32, time: u64, (victim, culprit): (Owner, Owner), cause: Cause) {
         let of_cause = usize::from(cause) * self.owners;
-        let cell = (of_cause + usize::from(victim)) * self.owners + usize::from(culprit);
-        let cell = first + self.places[line as usize] as usize + cell;
-        let cell = self.cells.edit::<M>(cell);
+        let within = (of_cause + usize::from(victim)) * self.owners + usize::from(culprit);
+        let at = first + *cell::<M, _>(&self.places, line) as usize + within;
+        let cell = self.cells.edit::<M>(at);
         *cell = Time(cell.0.wrapping_add(time));
     }
 

@@ -61,12 +61,12 @@ impl<T: Slot> Pool<T> {
     /// Allocates and fills a slot; the last freed slot is used first.
     #[inline]
     pub fn allocate<M: Mode>(&mut self, value: T) -> u32 {
-        let free = self.free.edit::<M>(0);
+        let free = self.free.edit_trusted::<M>(0);
         free.live += 1;
         if free.head != NIL {
             let i = free.head;
-            free.head = self.slots.get(i).next();
-            *self.slots.edit::<M>(i) = value;
+            free.head = self.slots.trusted::<M>(i).next();
+            *self.slots.edit_trusted::<M>(i) = value;
             return i;
         }
         let i = free.untouched;
@@ -82,7 +82,7 @@ impl<T: Slot> Pool<T> {
     /// Frees slot `i`.
     #[inline]
     pub fn free<M: Mode>(&mut self, i: u32) {
-        let free = self.free.edit::<M>(0);
+        let free = self.free.edit_trusted::<M>(0);
         let head = free.head;
         // Speculation can reach an impossible state: a panic is better than a cyclic list.
         assert!(
@@ -104,6 +104,18 @@ impl<T: Slot> Pool<T> {
     #[inline(always)]
     pub fn prefetch(&self, i: u32) {
         self.slots.prefetch(i);
+    }
+
+    /// The value in slot `i`, a number that [`trusted`](super::trusted) allows.
+    #[inline(always)]
+    pub fn trusted<M: Mode>(&self, i: u32) -> &T {
+        self.slots.trusted::<M>(i)
+    }
+
+    /// Mutable access to slot `i`, a number that [`trusted`](super::trusted) allows.
+    #[inline(always)]
+    pub fn edit_trusted<M: Mode>(&mut self, i: u32) -> &mut T {
+        self.slots.edit_trusted::<M>(i)
     }
 
     /// Mutable access to slot `i`.

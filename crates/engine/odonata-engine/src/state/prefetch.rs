@@ -1,5 +1,5 @@
-//! Cache prefetching. The only unsafe code of the engine: a hint to the processor without visible effect, valid for any
-//! address.
+//! Cache prefetching. Unsafe code, as [`trusted`](super::trusted) is: a hint to the processor without visible effect, valid
+//! for any address.
 
 #![allow(unsafe_code)]
 

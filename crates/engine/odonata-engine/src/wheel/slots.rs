@@ -1,7 +1,10 @@
 //! The slots of a timing wheel's events, linked into one list per bucket.
+//!
+//! Only the wheel has their numbers, and speculation takes back events, not the state of the wheel. So all are
+//! [trusted](crate::state::trusted) under every mode of the model.
 
-use crate::NIL;
-use crate::state::{make_room, prefetch};
+use crate::state::{cell, cell_mut, make_room, prefetch};
+use crate::{NIL, Plain};
 
 #[derive(Clone, Copy, Debug)]
 struct Slot<T> {
@@ -27,13 +30,13 @@ impl<T: Copy> Slots<T> {
 
     #[inline(always)]
     pub(super) fn get(&self, slot: u32) -> &T {
-        &self.slots[slot as usize].value
+        &cell::<Plain, _>(&self.slots, slot).value
     }
 
     /// The value in `slot`, and the next slot of the list.
     #[inline(always)]
     pub(super) fn linked(&self, slot: u32) -> (&T, u32) {
-        let Slot { value, next } = &self.slots[slot as usize];
+        let Slot { value, next } = cell::<Plain, _>(&self.slots, slot);
         (value, *next)
     }
 
@@ -67,7 +70,7 @@ impl<T: Copy> Slots<T> {
     /// Frees `slot`, which is in no list, and returns its value.
     #[inline(always)]
     pub(super) fn free(&mut self, slot: u32) -> T {
-        let Slot { value, next } = &mut self.slots[slot as usize];
+        let Slot { value, next } = cell_mut::<Plain, _>(&mut self.slots, slot);
         *next = std::mem::replace(&mut self.free, slot);
         *value
     }

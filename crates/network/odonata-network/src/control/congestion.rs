@@ -370,7 +370,7 @@ impl<P: Payload> Shared<P> {
             return Some(notification);
         }
         let decision = (self.routes.routing).decide(router, &mut notification.header, &mut Unloaded);
-        let link = self.flow.link(self.flow.links.port(decision.port));
+        let link = self.flow.link::<C>(self.flow.links.port(decision.port));
         notification.arriving = link.to_node;
         let at = ctx.now() + (link.latency + self.setup.params.router_latency()).max(Time(1));
         if link.leaves {

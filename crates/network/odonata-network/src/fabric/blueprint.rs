@@ -6,7 +6,7 @@ use crate::analytic::Analytic;
 use crate::boundary::Boundary;
 use crate::control::{ClassScheduler, Congestion};
 use crate::features::Variant;
-use crate::flow::{Coupling, Flow, Links, VcNumbers, VcRanges};
+use crate::flow::{Coupling, Flow, Links, OutPort, VcNumbers, VcRanges};
 use crate::fluid::Fluid;
 use crate::nic::{Nics, send_queues};
 use crate::observe::{BlameLedger, Contention, LostTime, Observers, Queues, Statistics};
@@ -135,6 +135,11 @@ impl Blueprint {
             _ => params.flits(params.packet) as u32,
         };
         let n_links = links.len();
+        // Every packet waits for room in one channel, and every channel has its bit.
+        let own_channel_alone = params.router == RouterModel::InputQueued
+            && self.routing.waits_for_room()
+            && !takes_any
+            && all_channels(self.vcs, &params).iter().all(|&n| n <= OutPort::MASKED);
         let observers = Observers {
             statistics: Statistics::new(&params, n_links as usize, nodes.clone()),
             queues: Queues::default(),
@@ -163,6 +168,7 @@ impl Blueprint {
                     params.router == RouterModel::Pipelined,
                     (takes_any.then(|| vcs.clone()), room),
                     first_wake_up_id,
+                    own_channel_alone,
                 ),
                 setup: Setup::new(params, routers, vcs),
             },

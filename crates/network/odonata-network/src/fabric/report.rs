@@ -6,7 +6,7 @@ use crate::observe::statistics::{Histogram, LinkStats, NodeStats, Sample, Series
 use crate::params::NetworkParams;
 use crate::routing::Routing;
 use crate::{Fabric, Message, Payload, Waited};
-use odonata_engine::{RangeStore, Store, Time};
+use odonata_engine::{Plain, RangeStore, Store, Time};
 
 impl<P: Payload> Fabric<P> {
     /// Checks that no packet or message is left and every credit has returned.
@@ -28,7 +28,7 @@ impl<P: Payload> Fabric<P> {
             self.shared
                 .flow
                 .count_credits::<odonata_engine::Plain>(link, Time::NEVER);
-            let port = self.shared.flow.port(link);
+            let port = self.shared.flow.port::<Plain>(link);
             if port.used != 0 || port.waiting != 0 {
                 return Err(format!(
                     "{} flits of credit of link {} are not home, {} packets wait for it",

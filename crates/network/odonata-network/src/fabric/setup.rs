@@ -14,6 +14,8 @@ pub(crate) struct Setup {
     pub(crate) routers: Range<u32>,
     /// The virtual channels of each level of the routing.
     pub(crate) vcs: VcRanges,
+    /// Whether a packet may take any channel of its level: see [`NetworkParams::takes_any_channel`].
+    pub(crate) takes_any_channel: bool,
     /// Flits of a full packet: the bubble of [`VcTerms::bubble`](crate::packet::VcTerms::bubble).
     pub(crate) bubble: u32,
     /// Flits that every packet counts as, if the router model counts all packets as full ones.
@@ -34,6 +36,7 @@ impl Setup {
         };
         Setup {
             routers,
+            takes_any_channel: params.takes_any_channel(&vcs),
             vcs,
             bubble: full,
             full_packet: (params.router == RouterModel::OutputQueued).then_some(full),

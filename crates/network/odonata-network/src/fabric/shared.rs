@@ -11,7 +11,7 @@ use crate::remote_congestion::RemoteCongestion;
 use crate::route_computation::RouteComputation;
 use crate::routing::Header;
 use crate::{Message, Payload};
-use odonata_engine::{NIL, Pool, Time};
+use odonata_engine::{Mode, NIL, Pool, Time};
 
 /// The components used by NICs and routers of every model. Each owns its state. Code that uses several of them is here,
 /// in [`link_traversal`](crate::flow), in [`boundary`](crate::boundary) and in
@@ -65,15 +65,15 @@ impl<P: Payload> Shared<P> {
     /// Whether packets wait for channel `asked` of router port `port`, or for its level, and counted credits leave no
     /// room for a full packet.
     #[inline(always)]
-    pub(crate) fn lacks_room(&self, port: u32, asked: u8) -> bool {
-        let channel = self.flow.vc(self.flow.first_vc(port) + u32::from(asked));
-        !channel.queue.is_empty() && channel.used + self.setup.bubble > self.flow.link(port).capacity
+    pub(crate) fn lacks_room<M: Mode>(&self, port: u32, asked: u8) -> bool {
+        let channel = self.flow.vc::<M>(self.flow.first_vc::<M>(port) + u32::from(asked));
+        !channel.queue.is_empty() && channel.used + self.setup.bubble > self.flow.link::<M>(port).capacity
     }
 
     /// `packet` has reached one more router.
     #[inline]
     pub(crate) fn count_hop<M: Uses>(&mut self, packet: u32) {
-        let p = self.packets.edit::<M>(packet);
+        let p = self.packets.edit_trusted::<M>(packet);
         p.hops = p.hops.saturating_add(1);
     }
 
@@ -81,7 +81,7 @@ impl<P: Payload> Shared<P> {
     #[inline]
     pub(crate) fn joins_output<M: Uses>(&mut self, channel: (u32, u32), packet: u32, now: Time) {
         if M::BLAME {
-            let observed = Observed::new(packet, self.packets.get(packet));
+            let observed = Observed::new(packet, self.packets.trusted::<M>(packet));
             self.flow.packet_waits::<M>(channel, observed, now);
         }
     }
@@ -97,7 +97,7 @@ impl<P: Payload> Shared<P> {
         (number, link, buffer): (u32, &Link, u32),
         (class, channel): (u8, u8),
     ) -> u32 {
-        let m = self.messages.get(message);
+        let m = self.messages.trusted::<M>(message);
         let packet = Packet {
             created: m.created + link.time_for(m.bytes - unsent),
             injected,
@@ -121,7 +121,7 @@ impl<P: Payload> Shared<P> {
 
     /// Bytes of a channel's buffer downstream of `link`.
     #[inline]
-    pub(crate) fn room_behind(&self, link: u32) -> u64 {
-        u64::from(self.flow.link(link).capacity) * self.setup.params.flit
+    pub(crate) fn room_behind<M: Mode>(&self, link: u32) -> u64 {
+        u64::from(self.flow.link::<M>(link).capacity) * self.setup.params.flit
     }
 }

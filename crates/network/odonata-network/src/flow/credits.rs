@@ -103,9 +103,9 @@ impl Flow {
     pub(crate) fn return_credit<C: HandlerContext>(&mut self, ctx: &mut C, link: u32, vc: u8, space: Space, due: Time) {
         let Space { flits, owner, tag } = space;
         let (links, observers) = (&self.links, &mut self.observers);
-        let channel = || links.first_vc(link) + u32::from(vc);
+        let channel = || links.first_vc::<C>(link) + u32::from(vc);
         let tag = observers.credit_departs::<C>(channel, owner, due, tag);
-        let credits = self.in_flight.edit::<C>(link);
+        let credits = self.in_flight.edit_trusted::<C>(link);
         credits.earliest = credits.earliest.min(due);
         match credits.places.get_mut(usize::from(credits.len)) {
             Some(place) => {
@@ -129,7 +129,9 @@ impl Flow {
                 },
             ),
         }
-        if self.in_flight.get(link).awaited {
+        if self.in_flight.trusted::<C>(link).awaited
+            && (self.channels_in_need::<C>(link)).is_none_or(|channels| channels & 1 << vc != 0)
+        {
             self.wake_up(ctx, link, due);
         }
     }
@@ -144,7 +146,7 @@ impl Flow {
             vc,
             tag,
         } = credit;
-        let next = self.in_flight.get(link).listed;
+        let next = self.in_flight.trusted::<M>(link).listed;
         let slot = self.credits.allocate::<M>(Credit {
             due,
             flits,
@@ -153,17 +155,17 @@ impl Flow {
             next,
             tag,
         });
-        self.in_flight.edit::<M>(link).listed = slot;
+        self.in_flight.edit_trusted::<M>(link).listed = slot;
     }
 
     /// Sets whether the port of `link` gets an event for each credit from now on.
     #[inline]
     pub(crate) fn set_awaits_credit<M: Uses>(&mut self, link: u32, awaits: bool) {
-        if self.ports.get(link).awaits_credit() != awaits {
-            let flags = &mut self.ports.edit::<M>(link).flags;
+        if self.ports.trusted::<M>(link).awaits_credit() != awaits {
+            let flags = &mut self.ports.edit_trusted::<M>(link).flags;
             flags.set(PortFlags::AWAITS_CREDIT, awaits);
             if !self.flits.are_used() {
-                self.in_flight.edit::<M>(link).awaited = awaits;
+                self.in_flight.edit_trusted::<M>(link).awaited = awaits;
             }
         }
     }
@@ -173,29 +175,29 @@ impl Flow {
     pub(crate) fn count_credits<M: Uses>(&mut self, link: u32, now: Time) {
         if self.flits.are_used() {
             self.count_flit_credits::<M>(link, now);
-        } else if self.in_flight.get(link).earliest <= now {
+        } else if self.in_flight.trusted::<M>(link).earliest <= now {
             self.count_due_credits::<M>(link, now);
         }
     }
 
     /// Whether [`count_credits`](Self::count_credits) has something to do.
     #[inline(always)]
-    pub(crate) fn has_due_credits(&self, link: u32, now: Time) -> bool {
+    pub(crate) fn has_due_credits<M: Mode>(&self, link: u32, now: Time) -> bool {
         match self.flits.are_used() {
             true => self.flits.next_due(link) <= now,
-            false => self.in_flight.get(link).earliest <= now,
+            false => self.in_flight.trusted::<M>(link).earliest <= now,
         }
     }
 
     /// Counts the due credits of `link`; at least one is due.
     #[inline(never)]
     fn count_due_credits<M: Uses>(&mut self, link: u32, now: Time) {
-        if self.ports.get(link).is_exhausted() {
+        if self.ports.trusted::<M>(link).is_exhausted() {
             self.make_room::<M>(link, now);
         }
-        let (first_vc, waiting) = (self.first_vc(link), self.ports.get(link).waiting);
+        let (first_vc, waiting) = (self.first_vc::<M>(link), self.ports.trusted::<M>(link).waiting);
         let mut flits = 0;
-        let credits = self.in_flight.edit::<M>(link);
+        let credits = self.in_flight.edit_trusted::<M>(link);
         let is_awaited = waiting > 0 || credits.awaited;
         let mut earliest = Time::NEVER;
         let (len, mut kept) = (usize::from(credits.len), 0);
@@ -204,7 +206,7 @@ impl Flow {
             if place.due <= now {
                 flits += u32::from(place.flits);
                 let at = first_vc + u32::from(place.vc);
-                self.vcs.edit::<M>(at).used -= u32::from(place.flits);
+                self.vcs.edit_trusted::<M>(at).used -= u32::from(place.flits);
                 let tag = Tag::unpacked(place.tag);
                 let flits = u32::from(place.flits);
                 (self.observers).credit_arrives::<M>((at, place.owner), flits, place.due, tag, is_awaited);
@@ -218,20 +220,20 @@ impl Flow {
         if credits.listed != NIL {
             flits += self.count_listed_credits::<M>(link, (first_vc, is_awaited), now);
         }
-        self.ports.edit::<M>(link).used -= flits;
+        self.ports.edit_trusted::<M>(link).used -= flits;
     }
 
     /// Counts the due credits in the list of `link`, and returns their flits.
     fn count_listed_credits<M: Uses>(&mut self, link: u32, (first_vc, is_awaited): (u32, bool), now: Time) -> u32 {
-        let mut at = self.in_flight.get(link).listed;
-        let mut earliest = self.in_flight.get(link).earliest;
+        let mut at = self.in_flight.trusted::<M>(link).listed;
+        let mut earliest = self.in_flight.trusted::<M>(link).earliest;
         let (mut kept, mut flits) = (NIL, 0);
         while at != NIL {
-            let credit = *self.credits.get(at);
+            let credit = *self.credits.trusted::<M>(at);
             if credit.due <= now {
                 flits += u32::from(credit.flits);
                 let vc = first_vc + u32::from(credit.vc);
-                self.vcs.edit::<M>(vc).used -= u32::from(credit.flits);
+                self.vcs.edit_trusted::<M>(vc).used -= u32::from(credit.flits);
                 let tag = Tag::unpacked(credit.tag);
                 let flits = u32::from(credit.flits);
                 (self.observers).credit_arrives::<M>((vc, credit.owner), flits, credit.due, tag, is_awaited);
@@ -239,13 +241,13 @@ impl Flow {
             } else {
                 earliest = earliest.min(credit.due);
                 if credit.next != kept {
-                    self.credits.edit::<M>(at).next = kept;
+                    self.credits.edit_trusted::<M>(at).next = kept;
                 }
                 kept = at;
             }
             at = credit.next;
         }
-        let credits = self.in_flight.edit::<M>(link);
+        let credits = self.in_flight.edit_trusted::<M>(link);
         (credits.listed, credits.earliest) = (kept, earliest);
         flits
     }
@@ -280,11 +282,11 @@ impl Flow {
     }
 
     /// Due time of the next credit of `link` after `now`, if one is in flight.
-    pub(crate) fn earliest_credit(&self, link: u32, now: Time) -> Option<Time> {
+    pub(crate) fn earliest_credit<M: Mode>(&self, link: u32, now: Time) -> Option<Time> {
         if self.flits.are_used() {
             return self.flits.earliest(link, now);
         }
-        let credits = self.in_flight.get(link);
+        let credits = self.in_flight.trusted::<M>(link);
         if credits.earliest > now {
             return Some(credits.earliest).filter(|&due| due != Time::NEVER);
         }
@@ -292,13 +294,37 @@ impl Flow {
         let mut earliest = places.map(|place| place.due).filter(|&due| due > now).min();
         let mut at = credits.listed;
         while at != NIL {
-            let credit = self.credits.get(at);
+            let credit = self.credits.trusted::<M>(at);
             if credit.due > now && earliest.is_none_or(|due| credit.due < due) {
                 earliest = Some(credit.due);
             }
             at = credit.next;
         }
         earliest
+    }
+}
+
+impl Flow {
+    /// Due time of the next credit after `now` for these channels of `link`, given as bits, if one is in flight.
+    #[inline]
+    pub(super) fn earliest_credit_of<M: Mode>(&self, link: u32, channels: u32, now: Time) -> Option<Time> {
+        let mut earliest = Time::NEVER;
+        let mut see = |vc: u8, due: Time| {
+            if due > now && due < earliest && channels & 1 << vc != 0 {
+                earliest = due;
+            }
+        };
+        let credits = self.in_flight.trusted::<M>(link);
+        for place in credits.places.iter().take(usize::from(credits.len)) {
+            see(place.vc, place.due);
+        }
+        let mut at = credits.listed;
+        while at != NIL {
+            let credit = self.credits.trusted::<M>(at);
+            see(credit.vc, credit.due);
+            at = credit.next;
+        }
+        Some(earliest).filter(|&due| due != Time::NEVER)
     }
 }
 
@@ -312,7 +338,7 @@ impl Flow {
         if self.flits.next_due(link) > now {
             return;
         }
-        if self.ports.get(link).is_exhausted() {
+        if self.ports.trusted::<M>(link).is_exhausted() {
             self.count_flit_credits_of_exhausted::<M>(link, now);
         } else {
             self.take_flit_credits::<M>(link, now, |_, _, _, _| {});
@@ -322,7 +348,7 @@ impl Flow {
     /// The same for a router port with exhausted channels.
     #[inline(never)]
     fn count_flit_credits_of_exhausted<M: Uses>(&mut self, link: u32, now: Time) {
-        let of = self.link(link);
+        let of = self.link::<M>(link);
         self.take_flit_credits::<M>(link, now, |exhaustion, vc, used, due| {
             exhaustion.has_room::<M>((link, &of), vc, of.capacity.saturating_sub(used), due);
         });
@@ -337,7 +363,7 @@ impl Flow {
         now: Time,
         mut see: impl FnMut(&mut Exhaustion, u8, u32, Time),
     ) {
-        let first_vc = self.first_vc(link);
+        let first_vc = self.first_vc::<M>(link);
         let mut count = 0;
         let (vcs, observers, exhaustion) = (&mut self.vcs, &mut self.observers, &mut self.exhaustion);
         self.flits.take_due::<M>(link, now, |vc, owner, due| {
@@ -348,7 +374,7 @@ impl Flow {
             see(exhaustion, vc, cell.used, due);
             observers.credit_arrives::<M>((at, owner), 1, due, Tag::NONE, true);
         });
-        self.ports.edit::<M>(link).used -= count;
+        self.ports.edit_trusted::<M>(link).used -= count;
     }
 
     /// Counts the due credits of single flits of `link` if the first was due by `overdue`. Counting them one by one
@@ -364,8 +390,8 @@ impl Flow {
     /// time, and since when packets have lacked a buffer ([`Time::NEVER`]: none has).
     #[inline(always)]
     pub(crate) fn send_flit<M: Uses>(&mut self, link: u32, at: u32, ready: Time, flit: Time) -> (Time, Time) {
-        self.vcs.edit::<M>(at).used += 1;
-        let sender = self.ports.edit::<M>(link);
+        self.vcs.edit_trusted::<M>(at).used += 1;
+        let sender = self.ports.edit_trusted::<M>(link);
         sender.used += 1;
         let departure = ready.max(sender.free_at);
         sender.free_at = departure + flit;
@@ -377,7 +403,7 @@ impl Flow {
     pub(crate) fn return_flit_credit<M: Uses>(&mut self, link: u32, (vc, owner): (u8, Traffic), tag: Tag, due: Time) {
         self.flits.put::<M>(link, (vc, owner), due);
         let (links, observers) = (&self.links, &mut self.observers);
-        let channel = || links.first_vc(link) + u32::from(vc);
+        let channel = || links.first_vc::<M>(link) + u32::from(vc);
         observers.flit_credit_departs::<M>(channel, owner, due, tag);
     }
 

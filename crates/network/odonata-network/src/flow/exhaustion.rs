@@ -104,14 +104,14 @@ impl Exhaustion {
 
     /// Channel `vc` of a pipelined router's port has room for `free` flits since `at`.
     pub(super) fn has_room<M: Uses>(&mut self, (link, of): (u32, &Link), vc: u8, free: u32, at: Time) {
-        let Exhausted { channels, since, .. } = *self.links.get(link);
+        let Exhausted { channels, since, .. } = *self.links.trusted::<M>(link);
         let left = channels & !channel_bit(vc);
         if free < self.room || left == channels {
             return;
         }
         let kind = (of.class, of.vcs);
         let ends = self.is_exhausted(kind, channels) && !self.is_exhausted(kind, left);
-        let cell = self.links.edit::<M>(link);
+        let cell = self.links.edit_trusted::<M>(link);
         cell.channels = left;
         if ends {
             cell.pending += at.saturating_sub(since);
@@ -121,12 +121,12 @@ impl Exhaustion {
     /// Ends the exhaustion of the channels in `bits` of `link` at `at`. Returns whether the link was exhausted and is
     /// not any more.
     fn end<M: Uses>(&mut self, link: u32, bits: u128, at: Time) -> bool {
-        let before = *self.links.get(link);
+        let before = *self.links.trusted::<M>(link);
         let ended = before.channels & bits;
         if ended == 0 {
             return false;
         }
-        let cell = self.links.edit::<M>(link);
+        let cell = self.links.edit_trusted::<M>(link);
         cell.channels &= !ended;
         if cell.channels == 0 {
             cell.total += at.saturating_sub(cell.since);
@@ -140,10 +140,10 @@ impl Flow {
     /// `now`.
     pub(crate) fn set_exhausted<M: Uses>(&mut self, link: u32, vc: u8, lacks: bool, now: Time) {
         let bit = channel_bit(vc);
-        let Exhausted { channels, .. } = *self.exhaustion.links.get(link);
+        let Exhausted { channels, .. } = *self.exhaustion.links.trusted::<M>(link);
         match lacks {
             true if channels & bit == 0 => {
-                let cell = self.exhaustion.links.edit::<M>(link);
+                let cell = self.exhaustion.links.edit_trusted::<M>(link);
                 cell.channels |= bit;
                 if channels == 0 {
                     cell.since = now;
@@ -163,7 +163,10 @@ impl Flow {
 
     /// Sets the flag in the state of the port, so that ports without exhaustion do not touch this state.
     fn flag_exhausted<M: Uses>(&mut self, link: u32, is_set: bool) {
-        self.ports.edit::<M>(link).flags.set(PortFlags::EXHAUSTED, is_set);
+        self.ports
+            .edit_trusted::<M>(link)
+            .flags
+            .set(PortFlags::EXHAUSTED, is_set);
     }
 
     /// Whether a flit from `port` of a pipelined router to channel `out`, numbered over all, has left no room in its
@@ -177,17 +180,17 @@ impl Flow {
     // Not inlined, so that the caller keeps the link in registers.
     #[inline(never)]
     pub(crate) fn flit_leaves<M: Uses>(&mut self, port: u32, out: u32, now: Time) {
-        let link = self.link(port);
+        let link = self.link::<M>(port);
         self.count_flit_credits::<M>(port, now);
-        let lacks = self.vcs.get(out).used + self.exhaustion.room > link.capacity;
+        let lacks = self.vcs.trusted::<M>(out).used + self.exhaustion.room > link.capacity;
         let kind = (link.class, link.vcs);
-        let Exhausted { channels, since, .. } = *self.exhaustion.links.get(port);
+        let Exhausted { channels, since, .. } = *self.exhaustion.links.trusted::<M>(port);
         let lacking = match lacks {
             true => channels | channel_bit((out - link.first_vc) as u8),
             false => channels,
         };
         let was = self.exhaustion.is_exhausted(kind, channels);
-        let cell = self.exhaustion.links.edit::<M>(port);
+        let cell = self.exhaustion.links.edit_trusted::<M>(port);
         let since_then = if was { now.saturating_sub(since) } else { Time::ZERO };
         cell.total += std::mem::take(&mut cell.pending) + since_then;
         (cell.channels, cell.since) = (lacking, now);
@@ -203,6 +206,33 @@ impl Flow {
     /// that make room. Called before these credits are counted.
     #[inline(never)]
     pub(super) fn make_room<M: Uses>(&mut self, link: u32, now: Time) {
+        let (mut first, mut others) = (None, false);
+        self.each_credit(link, |at, vc, flits| {
+            if at <= now {
+                others |= first.is_some();
+                first = first.or(Some((at, vc, u32::from(flits))));
+            }
+        });
+        match first {
+            Some(_) if others => self.make_room_by_several::<M>(link, now),
+            Some((at, vc, flits)) => self.make_room_by::<M>(&self.link::<M>(link), (link, vc), flits, at),
+            None => {}
+        }
+    }
+
+    /// Credits for `freed` flits of channel `vc` are due at `at`.
+    #[inline]
+    fn make_room_by<M: Uses>(&mut self, of: &Link, (link, vc): (u32, u8), freed: u32, at: Time) {
+        let used = self.vcs.trusted::<M>(of.first_vc + u32::from(vc)).used;
+        if used - freed + self.exhaustion.room <= of.capacity {
+            let bits = self.exhaustion.bits(of.class, vc);
+            self.end_exhaustion::<M>(link, bits, at);
+        }
+    }
+
+    /// The same for several due credits: the one that makes room counts.
+    #[inline(never)]
+    fn make_room_by_several<M: Uses>(&mut self, link: u32, now: Time) {
         let mut due = std::mem::take(&mut self.exhaustion.scratch);
         self.each_credit(link, |at, vc, flits| {
             if at <= now {
@@ -210,19 +240,14 @@ impl Flow {
             }
         });
         due.sort_unstable();
-        let of = self.link(link);
+        let of = self.link::<M>(link);
         for (i, &(at, vc, _)) in due.iter().enumerate() {
             let freed: u32 = due[..=i]
                 .iter()
                 .filter(|credit| credit.1 == vc)
                 .map(|credit| credit.2)
                 .sum();
-            let used = self.vcs.get(of.first_vc + u32::from(vc)).used;
-            if used - freed + self.exhaustion.room > of.capacity {
-                continue;
-            }
-            let bits = self.exhaustion.bits(of.class, vc);
-            self.end_exhaustion::<M>(link, bits, at);
+            self.make_room_by::<M>(&of, (link, vc), freed, at);
         }
         due.clear();
         self.exhaustion.scratch = due;

@@ -11,7 +11,8 @@
 
 use crate::params::{NetworkParams, VirtualChannels};
 use crate::settings::{RouterModel, Switching};
-use odonata_engine::{NIL, Time};
+use odonata_engine::state::cell;
+use odonata_engine::{Mode, NIL, Plain, Time};
 use odonata_topology::{LinkClass, Peer, Topology};
 use odonata_units::{Bandwidth, Bytes};
 use std::collections::BTreeMap;
@@ -23,6 +24,8 @@ use std::sync::Arc;
 pub(crate) struct Link {
     /// Time per byte, picoseconds.
     ps_per_byte: f64,
+    /// Bytes of a full packet, and their transmission time.
+    packet: (u32, Time),
     pub(crate) latency: Time,
     pub(crate) credit_delay: Time,
     /// Time of one flit, for the head and the tail of a cut-through packet.
@@ -47,8 +50,11 @@ impl Link {
     /// Transmission time of `bytes`.
     #[inline]
     pub(crate) fn serialization(&self, bytes: u32) -> Time {
-        // The processor converts to i64 in one instruction; a run ends long before 2^63 ps.
-        Time((f64::from(bytes) * self.ps_per_byte + 0.5) as i64 as u64)
+        // Most packets are full ones, which need no conversion of numbers.
+        match self.packet {
+            (full, time) if full == bytes => time,
+            _ => serialization(bytes, self.ps_per_byte),
+        }
     }
 
     /// Transmission time of `bytes`, more than a packet.
@@ -71,6 +77,12 @@ impl Link {
     }
 }
 
+/// Transmission time of `bytes` at this time per byte.
+fn serialization(bytes: u32, ps_per_byte: f64) -> Time {
+    // The processor converts to i64 in one instruction; a run ends long before 2^63 ps.
+    Time((f64::from(bytes) * ps_per_byte + 0.5) as i64 as u64)
+}
+
 /// The individual properties of a link. A copy lies beside the state of its port, so that sending touches one cache
 /// line.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -88,6 +100,7 @@ pub(crate) struct LinkEntry {
 #[derive(Clone, Copy, Debug)]
 struct LinkKind {
     ps_per_byte: f64,
+    packet: (u32, Time),
     latency: Time,
     credit_delay: Time,
     flit: Time,
@@ -194,8 +207,12 @@ impl Links {
                 // Whole packets only: every packet counts as a full one.
                 RouterModel::OutputQueued => p.buffer.0 / params.packet * packet_flits,
             };
+            let ps_per_byte = bandwidth.ps_per_byte();
+            // Packets of 4 GiB or more do not exist.
+            let full = params.packet.min(u64::from(u32::MAX)) as u32;
             LinkKind {
-                ps_per_byte: bandwidth.ps_per_byte(),
+                ps_per_byte,
+                packet: (full, serialization(full, ps_per_byte)),
                 latency: *p.latency,
                 credit_delay: *p.credit_delay,
                 flit: match params.switching {
@@ -290,7 +307,7 @@ impl Links {
 
     #[inline(always)]
     pub(crate) fn get(&self, link: u32) -> Link {
-        self.whole(link, self.entries[link as usize])
+        self.whole::<Plain>(link, self.entries[link as usize])
     }
 
     /// The individual properties of `link`.
@@ -300,8 +317,8 @@ impl Links {
 
     /// The class of a link with these properties.
     #[inline(always)]
-    pub(super) fn class_of(&self, entry: LinkEntry) -> LinkClass {
-        self.kinds[entry.kind as usize].class
+    pub(super) fn class_of<M: Mode>(&self, entry: LinkEntry) -> LinkClass {
+        cell::<M, _>(&self.kinds, entry.kind).class
     }
 
     /// The credit delay to the sender of a link of `class`.
@@ -312,21 +329,22 @@ impl Links {
 
     /// The local number of virtual channel 0 of `link`.
     #[inline(always)]
-    pub(crate) fn first_vc(&self, link: u32) -> u32 {
-        self.first_vcs[link as usize]
+    pub(crate) fn first_vc<M: Mode>(&self, link: u32) -> u32 {
+        *cell::<M, _>(&self.first_vcs, link)
     }
 
     /// Assembles `link` from its individual properties `entry`.
     #[inline(always)]
-    pub(super) fn whole(&self, link: u32, entry: LinkEntry) -> Link {
-        let kind = &self.kinds[entry.kind as usize];
+    pub(super) fn whole<M: Mode>(&self, link: u32, entry: LinkEntry) -> Link {
+        let kind = cell::<M, _>(&self.kinds, entry.kind);
         Link {
             ps_per_byte: kind.ps_per_byte,
+            packet: kind.packet,
             latency: kind.latency,
             credit_delay: kind.credit_delay,
             flit: kind.flit,
             capacity: kind.capacity,
-            first_vc: self.first_vc(link),
+            first_vc: self.first_vc::<M>(link),
             far_lp: entry.far_lp,
             far: entry.far,
             vcs: kind.vcs,
@@ -421,8 +439,8 @@ impl Links {
 
     /// The link of this part into input buffer `buffer`, or [`NIL`].
     #[inline(always)]
-    pub(crate) fn feeder(&self, buffer: u32) -> u32 {
-        match self.feeders[buffer as usize].link {
+    pub(crate) fn feeder<M: Mode>(&self, buffer: u32) -> u32 {
+        match cell::<M, _>(&self.feeders, buffer).link {
             link if link < OTHER => link,
             _ => NIL,
         }

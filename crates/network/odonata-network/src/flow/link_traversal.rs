@@ -44,8 +44,8 @@ impl<P: Payload> Shared<P> {
         queued: u64,
     ) -> Release {
         let now = ctx.now();
-        let mut link = self.flow.link(port);
-        let p = self.packets.get(packet);
+        let mut link = self.flow.link::<C>(port);
+        let p = self.packets.trusted::<C>(packet);
         let (bytes, tail_in, buffer) = (p.bytes, p.tail_in, p.buffer);
         let (observed, input) = (Observed::new(packet, p), input_port(p));
         let alone = link.serialization(bytes);
@@ -58,12 +58,12 @@ impl<P: Payload> Shared<P> {
             false => alone,
         };
         let setup = &self.setup;
-        let mut tail_out = now + serialization;
+        let mut tail_out = now.plus(serialization);
         let mut head_out = tail_out;
         if setup.params.switching == Switching::CutThrough {
             let flit = link.flit_time(alone);
-            head_out = now + flit;
-            tail_out = tail_out.max(tail_in + setup.delay_before_routing + flit);
+            head_out = now.plus(flit);
+            tail_out = tail_out.max(tail_in.plus(setup.delay_before_routing).plus(flit));
             if alone < link.flit {
                 // The packet may have arrived while the last flit of the packet ahead was departing.
                 tail_out = tail_out.max(self.flow.late_tails.before(buffer, port) + alone);
@@ -71,13 +71,13 @@ impl<P: Payload> Shared<P> {
         }
         // An empty packet takes no time on the wire, but no two packets leave at the same instant: otherwise results
         // would depend on how often a port is evaluated.
-        let free_at = (now + serialization).max(Time(now.0 + 1));
+        let free_at = now.plus(serialization).max(Time(now.0 + 1));
         if tail_out > free_at {
             self.flow.late_tails.leaves::<C>(buffer, port, tail_out);
         }
         self.flow.observers.packet_departs::<C>(&LinkDeparture {
             link: port,
-            port: self.flow.ports.get(port),
+            port: self.flow.ports.trusted::<C>(port),
             class: link.class,
             packet: observed,
             now,
@@ -95,7 +95,7 @@ impl<P: Payload> Shared<P> {
         }
         let from = (observed.owner, input);
         (self.flow).occupy::<C>((port, link.first_vc), vc, flits, from, free_at);
-        let arrival = tail_out + link.latency + setup.delay_after_routing;
+        let arrival = tail_out.plus(link.latency).plus(setup.delay_after_routing);
         if self.congestion.is_on::<C>() {
             let departure = Departure {
                 packet,
@@ -119,12 +119,14 @@ impl<P: Payload> Shared<P> {
                 .return_credit(ctx, port, vc, space, arrival + link.credit_delay);
             self.deliver(ctx, packet, (arrival, tail_out > free_at));
         } else {
-            let p = self.packets.edit::<C>(packet);
+            let p = self.packets.edit_trusted::<C>(packet);
             p.tail_in = arrival;
             p.buffer = link.far + u32::from(vc);
             p.vc = vc;
             p.next_waiting = port;
-            let at = head_out + link.latency + setup.delay_after_routing + setup.delay_before_routing;
+            let at = (head_out.plus(link.latency))
+                .plus(setup.delay_after_routing)
+                .plus(setup.delay_before_routing);
             if link.leaves {
                 self.export::<C>(packet, link.far_lp, at);
             } else {
@@ -148,8 +150,8 @@ impl<P: Payload> Shared<P> {
         packet: u32,
         alone: Time,
     ) -> (Time, Time) {
-        let &Packet { message, buffer, .. } = self.packets.get(packet);
-        let source = self.messages.get(message).source;
+        let &Packet { message, buffer, .. } = self.packets.trusted::<C>(packet);
+        let source = self.messages.trusted::<C>(message).source;
         let router = self.flow.links.sender(link);
         let coupling = &mut self.flow.coupling;
         let time = coupling.packet(ctx, (link, router), source, alone);
@@ -158,7 +160,7 @@ impl<P: Payload> Shared<P> {
 
     /// Sets the wait of packets behind flows from now on; `port` is local.
     pub(crate) fn wait_behind_flows<M: Uses>(&mut self, of: FlowWait) {
-        let (link, router) = (self.flow.link(of.port), self.flow.links.sender(of.port));
+        let (link, router) = (self.flow.link::<M>(of.port), self.flow.links.sender(of.port));
         let ports = self.routes.routing.topology().ports_of_routers(router..router + 1);
         let output = self.flow.links.own_number(ports.start) + u32::from(of.output) / OUTPUTS as u32;
         // A port's input buffers have the same numbers as its channels.
@@ -204,9 +206,9 @@ impl<P: Payload> Shared<P> {
         packet: u32,
         (arrival, may_be_overtaken): (Time, bool),
     ) {
-        let p = *self.packets.get(packet);
+        let p = *self.packets.trusted::<C>(packet);
         self.packets.free::<C>(packet);
-        let message = self.messages.edit::<C>(p.message);
+        let message = self.messages.edit_trusted::<C>(p.message);
         let is_detour = (self.routes.routing).is_detour(message.source, u32::from(p.hops), &p.header);
         let created = message.created;
         message.undelivered -= u64::from(p.bytes);
@@ -225,7 +227,7 @@ impl<P: Payload> Shared<P> {
             if message.home == EXPECTED {
                 self.boundary.reassembly.remove::<C>(&mut self.messages, p.message);
             }
-            let message = self.messages.get(p.message);
+            let message = self.messages.trusted::<C>(p.message);
             self.flow.observers.message_delivered::<C>(p.traffic);
             if message.notify_arrived {
                 let lp = self.routes.process_of(message.target);

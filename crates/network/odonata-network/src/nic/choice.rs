@@ -39,7 +39,7 @@ impl Nics {
         let number = shared.flow.links.ports + nic;
         let order = shared.classes.order(number);
         let order = &order[..usize::from(self.classes)];
-        let free_at = shared.flow.port(number).free_at;
+        let free_at = shared.flow.port::<C>(number).free_at;
         if free_at > now {
             if self.has_messages(shared, nic) {
                 shared.flow.wake_up(ctx, number, free_at);
@@ -78,7 +78,7 @@ impl Nics {
             return None;
         };
         if shared.classes.is_on::<C>() {
-            let room = shared.room_behind(number);
+            let room = shared.room_behind::<C>(number);
             shared
                 .classes
                 .sent::<C>(number, (class, 0, NO_INPUT), bytes, blocked, room);

@@ -41,7 +41,7 @@ impl Nics {
     ) -> Option<Notice> {
         let now = ctx.now();
         let number = shared.flow.links.ports + nic;
-        let out = shared.flow.port(number);
+        let out = shared.flow.port::<C>(number);
         let (free_at, stalled_since) = (out.free_at, out.stalled_since);
         if free_at > now {
             if self.has_flits::<C>(shared, nic) {
@@ -63,7 +63,7 @@ impl Nics {
         let lane = self.lane(nic, class);
         let cell = self.lanes.get(lane);
         let taken = (cell.flits, cell.vc);
-        let link = shared.flow.link(number);
+        let link = shared.flow.link::<C>(number);
         let head = taken.0 == 0;
         let bytes = if head {
             unsent.min(shared.setup.params.packet) as u32
@@ -114,13 +114,13 @@ impl Nics {
         // The packet on the link is of the link's current holder.
         let owner = match head {
             true => shared.messages.get(message).traffic,
-            false => shared.flow.port(number).holder,
+            false => shared.flow.port::<C>(number).holder,
         };
         if C::BLAME && shared.setup.params.blame {
             // Otherwise credits are counted when they are needed.
             shared.flow.count_flit_credits::<C>(number, now);
         }
-        let port = *shared.flow.port(number);
+        let port = *shared.flow.port::<C>(number);
         shared.flow.observers.flit_departs::<C>(&FlitDeparture {
             packet_departure: MessageDeparture {
                 link: number,
@@ -186,7 +186,7 @@ impl Nics {
                 self.advance_lane::<C>(shared, lane, bytes);
             }
             if shared.classes.is_on::<C>() {
-                let room = shared.room_behind(number);
+                let room = shared.room_behind::<C>(number);
                 (shared.classes).sent::<C>(number, (class, 0, NO_INPUT), bytes, blocked, room);
             }
             let cell = self.lanes.edit::<C>(lane);

@@ -28,7 +28,7 @@ impl Nics {
         let mut limit = limits.find(lane, target);
         let known = limit != NIL;
         if !known {
-            let link = shared.flow.link(shared.flow.links.ports + nic);
+            let link = shared.flow.link::<C>(shared.flow.links.ports + nic);
             let packet = link.serialization(shared.setup.params.packet as u32);
             limit = limits.create::<C>(lane, target, now, packet)?;
         }

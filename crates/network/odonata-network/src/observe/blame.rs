@@ -286,10 +286,10 @@ impl BlameLedger {
     /// owner counts, because the order in which credits are counted is arbitrary. Returns whether it is this one.
     #[inline]
     pub(crate) fn freed<M: Uses>(&mut self, at: u32, owner: Traffic, due: Time) -> bool {
-        let last = *self.freed.get(at);
+        let last = *self.freed.trusted::<M>(at);
         let counts = due > last.at || (due == last.at && owner < last.by);
         if counts {
-            *self.freed.edit::<M>(at) = Freed { at: due, by: owner };
+            *self.freed.edit_trusted::<M>(at) = Freed { at: due, by: owner };
         }
         counts || (due, owner) == (last.at, last.by)
     }

@@ -100,9 +100,9 @@ impl Arbiter {
     pub(crate) fn join<M: Mode>(self, packets: &mut Pool<Packet>, line: &mut List, packet: u32, served: u32) {
         if self.is_first_come() {
             if line.tail != NIL {
-                packets.edit::<M>(line.tail).next_waiting = packet;
+                packets.edit_trusted::<M>(line.tail).next_waiting = packet;
             }
-            packets.edit::<M>(packet).next_waiting = NIL;
+            packets.edit_trusted::<M>(packet).next_waiting = NIL;
             line.tail = packet;
             if line.head == NIL {
                 line.head = packet;
@@ -110,7 +110,7 @@ impl Arbiter {
             return;
         }
         if line.head == NIL {
-            let p = packets.edit::<M>(packet);
+            let p = packets.edit_trusted::<M>(packet);
             p.next_waiting = packet;
             if self.queues {
                 p.next = packet;
@@ -132,17 +132,17 @@ impl Arbiter {
 
     /// The rank of the queue with entry `place` in a sorted list; ranks are unique.
     #[inline]
-    fn rank(self, packets: &Pool<Packet>, place: u32) -> ((u64, u64), u32) {
-        let first = packets.get(self.first(packets, place));
+    fn rank<M: Mode>(self, packets: &Pool<Packet>, place: u32) -> ((u64, u64), u32) {
+        let first = packets.trusted::<M>(self.first::<M>(packets, place));
         (age(first), input_port(first))
     }
 
     /// `packet` joins a sorted list that is not empty.
     fn join_sorted<M: Mode>(self, packets: &mut Pool<Packet>, line: &mut List, packet: u32) {
-        let own = input_port(packets.get(packet));
+        let own = input_port(packets.trusted::<M>(packet));
         let (mut before, mut at) = (line.tail, line.head);
         loop {
-            let stands = packets.get(at);
+            let stands = packets.trusted::<M>(at);
             if input_port(stands) == own {
                 stands_for::<M>(packets, line, (before, at), packet);
                 return;
@@ -152,56 +152,56 @@ impl Arbiter {
             }
             (before, at) = (at, stands.next_waiting);
         }
-        packets.edit::<M>(packet).next = packet;
+        packets.edit_trusted::<M>(packet).next = packet;
         self.insert::<M>(packets, line, packet);
     }
 
     /// Inserts the queue with entry `place` into a sorted list that is not empty.
     fn insert<M: Mode>(self, packets: &mut Pool<Packet>, line: &mut List, place: u32) {
-        let rank = self.rank(packets, place);
+        let rank = self.rank::<M>(packets, place);
         let (mut before, mut at) = (line.tail, line.head);
-        if rank > self.rank(packets, line.tail) {
+        if rank > self.rank::<M>(packets, line.tail) {
             line.tail = place;
         } else {
             // The loop ends at the last entry at the latest.
-            while self.rank(packets, at) < rank {
-                (before, at) = (at, packets.get(at).next_waiting);
+            while self.rank::<M>(packets, at) < rank {
+                (before, at) = (at, packets.trusted::<M>(at).next_waiting);
             }
             if at == line.head {
                 line.head = place;
             }
         }
-        packets.edit::<M>(before).next_waiting = place;
-        packets.edit::<M>(place).next_waiting = at;
+        packets.edit_trusted::<M>(before).next_waiting = place;
+        packets.edit_trusted::<M>(place).next_waiting = at;
     }
 
     /// `packet` joins a list that is not empty.
     fn join_round<M: Mode>(self, packets: &mut Pool<Packet>, line: &mut List, packet: u32, last: u32) {
-        let input = |packets: &Pool<Packet>, at: u32| input_port(packets.get(at));
+        let input = |packets: &Pool<Packet>, at: u32| input_port(packets.trusted::<M>(at));
         let (own, start) = (input(packets, packet), input(packets, line.head));
         // Find the last entry that does not come after it in the round.
         let (mut before, mut at) = (line.tail, line.tail);
         if own.wrapping_sub(start) <= input(packets, line.tail).wrapping_sub(start) {
             at = line.head;
             while at != line.tail {
-                let next = packets.get(at).next_waiting;
+                let next = packets.trusted::<M>(at).next_waiting;
                 if input(packets, next).wrapping_sub(start) > own.wrapping_sub(start) {
                     break;
                 }
                 (before, at) = (at, next);
             }
         }
-        let stands = *packets.get(at);
+        let stands = *packets.trusted::<M>(at);
         if self.queues && input_port(&stands) == own {
             stands_for::<M>(packets, line, (before, at), packet);
             return;
         }
-        let p = packets.edit::<M>(packet);
+        let p = packets.edit_trusted::<M>(packet);
         p.next_waiting = stands.next_waiting;
         if self.queues {
             p.next = packet;
         }
-        packets.edit::<M>(at).next_waiting = packet;
+        packets.edit_trusted::<M>(at).next_waiting = packet;
         if at == line.tail {
             // Between last and first: the packet begins the round if its turn comes sooner and it is the first of its
             // input.
@@ -215,24 +215,27 @@ impl Arbiter {
 
     /// The first packet of the queue with entry `place`.
     #[inline]
-    fn first(self, packets: &Pool<Packet>, place: u32) -> u32 {
-        if self.queues { packets.get(place).next } else { place }
+    fn first<M: Mode>(self, packets: &Pool<Packet>, place: u32) -> u32 {
+        match self.queues {
+            true => packets.trusted::<M>(place).next,
+            false => place,
+        }
     }
 
     /// The next request of `line`, which is not empty; `served` is the input port served last.
     // Inlined into its callers. It must not call functions that return more than fits into registers.
     #[inline(always)]
-    pub(crate) fn next(self, packets: &Pool<Packet>, line: List, served: u32) -> Turn {
+    pub(crate) fn next<M: Mode>(self, packets: &Pool<Packet>, line: List, served: u32) -> Turn {
         let (before, place) = match self.arbitration {
             Arbitration::FirstCome => (NIL, line.head),
-            Arbitration::Age if !self.queues => self.first_of(packets, line, NO_INPUT, |_| true),
+            Arbitration::Age if !self.queues => self.first_of::<M>(packets, line, NO_INPUT, |_| true),
             Arbitration::RoundRobin | Arbitration::LowestFirst if line.head != line.tail => {
-                next_in_round(packets, line, self.last(served))
+                next_in_round::<M>(packets, line, self.last(served))
             }
             _ => (line.tail, line.head),
         };
         Turn {
-            packet: self.first(packets, place),
+            packet: self.first::<M>(packets, place),
             place,
             before,
         }
@@ -241,8 +244,8 @@ impl Arbiter {
     /// The sort key of `packet` among the channels of its output, whose last served input port is `served`; the least
     /// goes first.
     #[inline(always)]
-    pub(crate) fn among_channels(self, packets: &Pool<Packet>, packet: u32, served: u32) -> (u64, u64) {
-        let p = packets.get(packet);
+    pub(crate) fn among_channels<M: Mode>(self, packets: &Pool<Packet>, packet: u32, served: u32) -> (u64, u64) {
+        let p = packets.trusted::<M>(packet);
         match self.arbitration {
             Arbitration::FirstCome => (0, 0),
             Arbitration::Age => age(p),
@@ -252,16 +255,16 @@ impl Arbiter {
 
     /// The next request of `line` among those that satisfy `may`.
     #[cold]
-    pub(crate) fn next_of(
+    pub(crate) fn next_of<M: Mode>(
         self,
         packets: &Pool<Packet>,
         line: List,
         served: u32,
         may: impl Fn(&Packet) -> bool,
     ) -> Option<Turn> {
-        let (before, place) = self.first_of(packets, line, self.last(served), may);
+        let (before, place) = self.first_of::<M>(packets, line, self.last(served), may);
         (place != NIL).then(|| Turn {
-            packet: self.first(packets, place),
+            packet: self.first::<M>(packets, place),
             place,
             before,
         })
@@ -271,11 +274,17 @@ impl Arbiter {
     /// before it; [`NIL`] without one. With age arbitration: the packet created first; among equals the one that its
     /// node sent first, then the one at the lowest input port.
     #[inline(never)]
-    fn first_of(self, packets: &Pool<Packet>, line: List, last: u32, may: impl Fn(&Packet) -> bool) -> (u32, u32) {
+    fn first_of<M: Mode>(
+        self,
+        packets: &Pool<Packet>,
+        line: List,
+        last: u32,
+        may: impl Fn(&Packet) -> bool,
+    ) -> (u32, u32) {
         let mut best = (NIL, NIL);
         let mut least = ((u64::MAX, u64::MAX), u32::MAX);
-        self.go_round(packets, line, |before, at| {
-            let p = packets.get(self.first(packets, at));
+        self.go_round::<M>(packets, line, |before, at| {
+            let p = packets.trusted::<M>(self.first::<M>(packets, at));
             let rank = match self.arbitration {
                 Arbitration::FirstCome => ((0, 0), 0),
                 Arbitration::Age => (age(p), input_port(p)),
@@ -291,7 +300,7 @@ impl Arbiter {
     /// Whether `packet` with these terms goes before all packets of `line` that could block it; called when those have
     /// been tried and lack room.
     #[cold]
-    pub(crate) fn is_first(
+    pub(crate) fn is_first<M: Mode>(
         self,
         packets: &Pool<Packet>,
         line: List,
@@ -299,10 +308,10 @@ impl Arbiter {
         served: u32,
     ) -> bool {
         let last = self.last(served);
-        let own = packets.get(packet);
+        let own = packets.trusted::<M>(packet);
         let mut first = true;
-        self.go_round(packets, line, |_, at| {
-            let other = packets.get(self.first(packets, at));
+        self.go_round::<M>(packets, line, |_, at| {
+            let other = packets.trusted::<M>(self.first::<M>(packets, at));
             if other.terms.bubble() && !terms.bubble() {
                 return;
             }
@@ -319,14 +328,14 @@ impl Arbiter {
 
     /// Calls `see` with each entry of `line` and the entry before it.
     #[inline]
-    fn go_round(self, packets: &Pool<Packet>, line: List, mut see: impl FnMut(u32, u32)) {
+    fn go_round<M: Mode>(self, packets: &Pool<Packet>, line: List, mut see: impl FnMut(u32, u32)) {
         let (mut before, mut at) = (if self.is_first_come() { NIL } else { line.tail }, line.head);
         while at != NIL {
             see(before, at);
             if at == line.tail {
                 break;
             }
-            (before, at) = (at, packets.get(at).next_waiting);
+            (before, at) = (at, packets.trusted::<M>(at).next_waiting);
         }
     }
 
@@ -336,11 +345,11 @@ impl Arbiter {
         let Turn {
             packet, place, before, ..
         } = turn;
-        let next = packets.get(place).next_waiting;
+        let next = packets.trusted::<M>(place).next_waiting;
         if self.is_first_come() {
             match before {
                 NIL => line.head = next,
-                _ => packets.edit::<M>(before).next_waiting = next,
+                _ => packets.edit_trusted::<M>(before).next_waiting = next,
             }
             if line.tail == packet {
                 line.tail = before;
@@ -350,7 +359,7 @@ impl Arbiter {
         if self.is_sorted() {
             let alone = next == place;
             if !alone {
-                packets.edit::<M>(before).next_waiting = next;
+                packets.edit_trusted::<M>(before).next_waiting = next;
                 if line.head == place {
                     line.head = next;
                 }
@@ -359,8 +368,8 @@ impl Arbiter {
                 }
             }
             if place != packet {
-                let second = packets.get(packet).next;
-                packets.edit::<M>(place).next = second;
+                let second = packets.trusted::<M>(packet).next;
+                packets.edit_trusted::<M>(place).next = second;
                 if !alone {
                     self.insert::<M>(packets, line, place);
                 }
@@ -369,28 +378,28 @@ impl Arbiter {
             }
         } else if place != packet {
             // The rest of its queue stays; its turn comes after all others.
-            let second = packets.get(packet).next;
-            packets.edit::<M>(place).next = second;
+            let second = packets.trusted::<M>(packet).next;
+            packets.edit_trusted::<M>(place).next = second;
             (line.head, line.tail) = (next, place);
         } else if next == place {
             *line = List::EMPTY;
         } else {
-            packets.edit::<M>(before).next_waiting = next;
+            packets.edit_trusted::<M>(before).next_waiting = next;
             (line.head, line.tail) = (next, before);
         }
     }
 
     /// Calls `see` with all packets of `line`, input by input.
-    pub(crate) fn each(self, packets: &Pool<Packet>, line: List, mut see: impl FnMut(u32)) {
-        self.go_round(packets, line, |_, place| {
+    pub(crate) fn each<M: Mode>(self, packets: &Pool<Packet>, line: List, mut see: impl FnMut(u32)) {
+        self.go_round::<M>(packets, line, |_, place| {
             if !self.queues {
                 see(place);
                 return;
             }
-            let mut at = packets.get(place).next;
+            let mut at = packets.trusted::<M>(place).next;
             while at != place {
                 see(at);
-                at = packets.get(at).next;
+                at = packets.trusted::<M>(at).next;
             }
             see(place);
         });
@@ -399,14 +408,14 @@ impl Arbiter {
 
 /// The entry of `line` whose turn is next after input port `last`, and the entry before it.
 #[inline(never)]
-fn next_in_round(packets: &Pool<Packet>, line: List, last: u32) -> (u32, u32) {
-    let wait = |at: u32| turns(input_port(packets.get(at)), last);
+fn next_in_round<M: Mode>(packets: &Pool<Packet>, line: List, last: u32) -> (u32, u32) {
+    let wait = |at: u32| turns(input_port(packets.trusted::<M>(at)), last);
     let (mut before, mut at) = (line.tail, line.head);
     let mut least = wait(at);
     // Port numbers rise along the list except at one place, where the round begins.
     if least > wait(line.tail) {
         loop {
-            let next = packets.get(at).next_waiting;
+            let next = packets.trusted::<M>(at).next_waiting;
             let this = wait(next);
             (before, at) = (at, next);
             if this < least || at == line.tail {
@@ -420,14 +429,14 @@ fn next_in_round(packets: &Pool<Packet>, line: List, last: u32) -> (u32, u32) {
 
 /// Replaces the entry `at` of `line`, which follows `before`, by `packet`, the new last packet of its input's queue.
 fn stands_for<M: Mode>(packets: &mut Pool<Packet>, line: &mut List, (before, at): (u32, u32), packet: u32) {
-    let Packet { next, next_waiting, .. } = *packets.get(at);
+    let Packet { next, next_waiting, .. } = *packets.trusted::<M>(at);
     let alone = next_waiting == at;
-    packets.edit::<M>(at).next = packet;
-    let p = packets.edit::<M>(packet);
+    packets.edit_trusted::<M>(at).next = packet;
+    let p = packets.edit_trusted::<M>(packet);
     p.next = next;
     p.next_waiting = if alone { packet } else { next_waiting };
     if !alone {
-        packets.edit::<M>(before).next_waiting = packet;
+        packets.edit_trusted::<M>(before).next_waiting = packet;
     }
     if line.head == at {
         line.head = packet;
@@ -507,8 +516,8 @@ mod tests {
                 let may = |p: &Packet| !some || p.vc.is_multiple_of(2);
                 let expected = firsts(&packets, &may);
                 let turn = match some {
-                    true => arbiter.next_of(&packets, line, served, may),
-                    false => Some(arbiter.next(&packets, line, served)),
+                    true => arbiter.next_of::<Plain>(&packets, line, served, may),
+                    false => Some(arbiter.next::<Plain>(&packets, line, served)),
                 };
                 assert_eq!(turn.map(|turn| turn.packet), expected, "{arbitration:?} {seed}");
                 let Some(turn) = turn else { continue };
@@ -517,7 +526,7 @@ mod tests {
                 list.retain(|&other| other != turn.packet);
                 packets.free::<Plain>(turn.packet);
                 let mut seen = Vec::new();
-                arbiter.each(&packets, line, |at| seen.push(at));
+                arbiter.each::<Plain>(&packets, line, |at| seen.push(at));
                 seen.sort_unstable();
                 let mut left = list.clone();
                 left.sort_unstable();

@@ -14,16 +14,17 @@
 
 use super::WholePackets;
 use super::arbiter::{Arbiter, Turn, input_port};
+use super::turns::Turns;
 use crate::fabric::{Setup, Shared, has_fifos};
 use crate::features::{HandlerContext, Uses};
-use crate::flow::{Links, OutPort, Space};
+use crate::flow::{Link, Links, OutPort, Space};
 use crate::observe::{Observed, Observer};
 use crate::packet::{Packet, VcTerms};
 use crate::params::NetworkParams;
 use crate::routing::Routing;
 use crate::settings::Arbitration;
 use crate::{FabricEvent, Payload};
-use odonata_engine::{List, NIL, Store, Time};
+use odonata_engine::{List, Mode, NIL, Store, Time};
 
 /// Marks the wake-ups of input buffers.
 const INPUT: u32 = 1 << 31;
@@ -114,14 +115,14 @@ impl InputQueued {
             self.request(ctx, shared, router, (packet, 1), false);
             return;
         }
-        let buffer = shared.packets.get(packet).buffer;
+        let buffer = shared.packets.trusted::<C>(packet).buffer;
         let input = *self.buffers.get(buffer);
         if input.fifo.is_empty() && input.read_until <= ctx.now() {
             self.request(ctx, shared, router, (packet, 1), false);
             return;
         }
         shared.count_hop::<C>(packet);
-        let observed = Observed::new(packet, shared.packets.get(packet));
+        let observed = Observed::new(packet, shared.packets.trusted::<C>(packet));
         (shared.flow.observers).packet_joins_fifo::<C>(buffer, observed, ctx.now());
         self.push_input::<C>(shared, packet, buffer);
         if input.fifo.is_empty() {
@@ -137,7 +138,7 @@ impl InputQueued {
     fn push_input<M: Uses>(&mut self, shared: &mut Shared<impl Payload>, packet: u32, buffer: u32) {
         let mut fifo = self.buffers.get(buffer).fifo;
         fifo.push::<M, _>(&mut shared.packets, packet);
-        let flits = shared.setup.flits(shared.packets.get(packet).bytes);
+        let flits = shared.setup.flits(shared.packets.trusted::<M>(packet).bytes);
         let input = self.buffers.edit::<M>(buffer);
         input.fifo = fifo;
         input.flits += flits;
@@ -155,7 +156,7 @@ impl InputQueued {
         if input.fifo.is_empty() || input.requested || input.read_until > ctx.now() {
             return;
         }
-        let observed = Observed::new(input.fifo.head, shared.packets.get(input.fifo.head));
+        let observed = Observed::new(input.fifo.head, shared.packets.trusted::<C>(input.fifo.head));
         (shared.flow.observers).packet_leads_fifo::<C>(buffer, observed, ctx.now());
         self.request(ctx, shared, router, (input.fifo.head, 0), true);
     }
@@ -171,25 +172,29 @@ impl InputQueued {
         in_fifo: bool,
     ) {
         let now = ctx.now();
-        let p = *shared.packets.get(packet);
+        let p = *shared.packets.trusted::<C>(packet);
         let feeder = if hops > 0 { p.next_waiting } else { NIL };
         shared.flow.prefetch_credits(feeder);
         let flits = shared.setup.flits(p.bytes);
         let (port, asked, terms) = shared.route::<C>(&WholePackets, router, (packet, hops), flits, now);
         shared.flow.observers.statistics.prefetch(port);
         shared.remote.load_grows(ctx, &shared.flow.links, port, flits);
-        let out = *shared.flow.port(port);
-        let at = shared.flow.first_vc(port) + u32::from(asked);
+        let out = *shared.flow.port::<C>(port);
+        let link = shared.flow.link::<C>(port);
+        let at = link.first_vc + u32::from(asked);
         if self.has_fifos::<C>() {
             shared.flow.observers.fifo_is_held::<C>(p.buffer, p.traffic);
         }
         // A packet may overtake those that wait for a port only if the port has tried them and none can go.
         let idle = out.free_at <= now && (out.waiting == 0 || out.awaits_credit());
         let wanted = wanted(&shared.setup, flits, terms);
-        let (line, served) = shared.flow.vc(at).requests();
+        let (line, served) = shared.flow.vc::<C>(at).requests();
         if idle
-            && (line.is_empty() || self.arbiter.is_first(&shared.packets, line, (packet, terms), served))
-            && let Some(vc) = shared.room_for::<C>(port, asked, wanted, now)
+            && (line.is_empty()
+                || self
+                    .arbiter
+                    .is_first::<C>(&shared.packets, line, (packet, terms), served))
+            && let Some(vc) = shared.room_at::<C>((port, &link), asked, wanted, now)
         {
             if in_fifo {
                 self.pop_input::<C>(shared, p.buffer);
@@ -211,7 +216,7 @@ impl InputQueued {
             self.buffers.edit::<C>(p.buffer).requested = true;
         }
         shared.joins_output::<C>((port, at), packet, now);
-        shared.packets.edit::<C>(packet).terms = terms;
+        shared.packets.edit_trusted::<C>(packet).terms = terms;
         let line = &mut shared.flow.edit_vc::<C>(at).queue;
         self.arbiter.join::<C>(&mut shared.packets, line, packet, served);
         shared.flow.begin_wait::<C>(port, asked, flits);
@@ -227,7 +232,7 @@ impl InputQueued {
 
     fn pop_input<M: Uses>(&mut self, shared: &mut Shared<impl Payload>, buffer: u32) {
         let mut fifo = self.buffers.get(buffer).fifo;
-        let flits = shared.setup.flits(shared.packets.get(fifo.head).bytes);
+        let flits = shared.setup.flits(shared.packets.trusted::<M>(fifo.head).bytes);
         fifo.pop(&shared.packets);
         let input = self.buffers.edit::<M>(buffer);
         input.fifo = fifo;
@@ -240,7 +245,7 @@ impl InputQueued {
     #[inline(never)]
     pub(crate) fn serve<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, port: u32) {
         let now = ctx.now();
-        let out = *shared.flow.port(port);
+        let out = *shared.flow.port::<C>(port);
         if out.waiting == 0 {
             return;
         }
@@ -248,7 +253,7 @@ impl InputQueued {
             shared.flow.wake_up(ctx, port, out.free_at);
             return;
         }
-        let link = shared.flow.link(port);
+        let link = shared.flow.link::<C>(port);
         let mut reroute = false;
         let sent = if shared.classes.is_on::<C>() {
             self.serve_classes(ctx, shared, port, &mut reroute)
@@ -286,7 +291,7 @@ impl InputQueued {
         port: u32,
         reroute: &mut bool,
     ) -> Option<Time> {
-        let width = shared.setup.vcs.width(shared.flow.link(port).class);
+        let width = shared.setup.vcs.width(shared.flow.link::<C>(port).class);
         let order = shared.classes.order(port);
         order[..usize::from(shared.classes.count())].iter().find_map(|&class| {
             let last = (
@@ -315,65 +320,34 @@ impl InputQueued {
         reroute: &mut bool,
     ) -> Option<Time> {
         let now = ctx.now();
-        let link = shared.flow.link(port);
+        let link = shared.flow.link::<C>(port);
         let arbiter = self.arbiter;
         let last_vc = match arbiter.arbitration() {
             Arbitration::LowestFirst => channels - 1,
             _ => last_vc,
         };
-        let mut best: Option<(u8, u8, Turn)> = None;
-        let mut least = (u64::MAX, u64::MAX);
-        // The channels with waiting packets, starting after the last one served.
-        let all = shared.flow.port(port).waiting_vcs;
-        let mut turns = Turns::new(all, (first, channels), last_vc, link.vcs);
-        while let Some(asked) = turns.next() {
-            let (line, last) = shared.flow.vc(link.first_vc + u32::from(asked)).requests();
-            if line.is_empty() {
-                continue;
+        let all = shared.flow.port::<C>(port).waiting_vcs;
+        // Usually packets wait for one channel only, and there is nothing to compare.
+        let (asked, vc, turn) = if all.is_power_of_two() && link.vcs <= OutPort::MASKED {
+            let asked = all.trailing_zeros() as u8;
+            if asked < first || asked >= first + channels {
+                return None;
             }
-            if self.looks_for_room && shared.room_for::<C>(port, asked, 1, now).is_none() {
-                continue;
-            }
-            let mut turn = arbiter.next(&shared.packets, line, last);
-            let p = shared.packets.get(turn.packet);
-            let (terms, flits) = (p.terms, shared.setup.flits(p.bytes));
-            let needed = wanted(&shared.setup, flits, terms);
-            let mut room = shared.room_for::<C>(port, asked, needed, now);
-            if room.is_none() {
-                if terms.reroutes() {
-                    *reroute = true;
-                }
-                if !terms.bubble() {
-                    continue;
-                }
-                // Packets that continue in a ring do not wait behind packets that want to enter it.
-                let goes_on = |p: &Packet| !p.terms.bubble();
-                let Some(other) = arbiter.next_of(&shared.packets, line, last, goes_on) else {
-                    continue;
-                };
-                turn = other;
-                let flits = shared.setup.flits(shared.packets.get(turn.packet).bytes);
-                room = shared.room_for::<C>(port, asked, flits, now);
-            }
-            let Some(vc) = room else { continue };
-            let rank = arbiter.among_channels(&shared.packets, turn.packet, served);
-            if best.is_none() || rank < least {
-                (best, least) = (Some((asked, vc, turn)), rank);
-            }
-            if arbiter.is_first_come() {
-                break;
-            }
-        }
-        let (asked, vc, turn) = best?;
+            let (vc, turn) = self.next_of_channel::<C>(shared, (port, &link), asked, now, reroute)?;
+            (asked, vc, turn)
+        } else {
+            let channels = Turns::new(all, (first, channels), last_vc, link.vcs);
+            self.next_among_channels::<C>(shared, (port, &link), channels, (served, now), reroute)?
+        };
         let packet = turn.packet;
-        let p = *shared.packets.get(packet);
-        let feeder = shared.flow.links.feeder(p.buffer - u32::from(p.vc));
+        let p = *shared.packets.trusted::<C>(packet);
+        let feeder = shared.flow.links.feeder::<C>(p.buffer - u32::from(p.vc));
         shared.flow.prefetch_credits(feeder);
         if link.to_node {
             shared.messages.prefetch(p.message);
         }
         let flits = shared.setup.flits(p.bytes);
-        let mut line = shared.flow.vc(link.first_vc + u32::from(asked)).queue;
+        let mut line = shared.flow.vc::<C>(link.first_vc + u32::from(asked)).queue;
         arbiter.leave::<C>(&mut shared.packets, &mut line, turn);
         let cell = shared.flow.edit_vc::<C>(link.first_vc + u32::from(asked));
         (cell.queue, cell.last_input) = (line, input_port(&p));
@@ -388,11 +362,78 @@ impl InputQueued {
         Some(free_at)
     }
 
+    /// Of the `channels` of `port` with waiting packets: the one that is next, the channel that its packet gets, and the
+    /// request that goes.
+    #[inline(never)]
+    fn next_among_channels<C: HandlerContext>(
+        &self,
+        shared: &mut Shared<impl Payload>,
+        (port, link): (u32, &Link),
+        mut channels: Turns,
+        (served, now): (u32, Time),
+        reroute: &mut bool,
+    ) -> Option<(u8, u8, Turn)> {
+        let arbiter = self.arbiter;
+        let mut best: Option<(u8, u8, Turn)> = None;
+        let mut least = (u64::MAX, u64::MAX);
+        while let Some(asked) = channels.next() {
+            let found = self.next_of_channel::<C>(shared, (port, link), asked, now, reroute);
+            let Some((vc, turn)) = found else { continue };
+            if arbiter.is_first_come() {
+                return Some((asked, vc, turn));
+            }
+            let rank = arbiter.among_channels::<C>(&shared.packets, turn.packet, served);
+            if best.is_none() || rank < least {
+                (best, least) = (Some((asked, vc, turn)), rank);
+            }
+        }
+        best
+    }
+
+    /// The next request for channel `asked` of `port` and the channel that its packet gets, if it has room.
+    #[inline(always)]
+    fn next_of_channel<C: HandlerContext>(
+        &self,
+        shared: &mut Shared<impl Payload>,
+        (port, link): (u32, &Link),
+        asked: u8,
+        now: Time,
+        reroute: &mut bool,
+    ) -> Option<(u8, Turn)> {
+        let arbiter = self.arbiter;
+        let (line, last) = shared.flow.vc::<C>(link.first_vc + u32::from(asked)).requests();
+        if line.is_empty() {
+            return None;
+        }
+        if self.looks_for_room && shared.room_at::<C>((port, link), asked, 1, now).is_none() {
+            return None;
+        }
+        let turn = arbiter.next::<C>(&shared.packets, line, last);
+        let p = shared.packets.trusted::<C>(turn.packet);
+        let (terms, flits) = (p.terms, shared.setup.flits(p.bytes));
+        let needed = wanted(&shared.setup, flits, terms);
+        if let Some(vc) = shared.room_at::<C>((port, link), asked, needed, now) {
+            return Some((vc, turn));
+        }
+        if terms.reroutes() {
+            *reroute = true;
+        }
+        if !terms.bubble() {
+            return None;
+        }
+        // Packets that continue in a ring do not wait behind packets that want to enter it.
+        let goes_on = |p: &Packet| !p.terms.bubble();
+        let turn = arbiter.next_of::<C>(&shared.packets, line, last, goes_on)?;
+        let flits = shared.setup.flits(shared.packets.trusted::<C>(turn.packet).bytes);
+        let vc = shared.room_at::<C>((port, link), asked, flits, now)?;
+        Some((vc, turn))
+    }
+
     /// Updates whether channel `asked` of `port`, or its level, has waiting packets and no room for a full packet.
     #[inline(always)]
     fn look_for_room<M: Uses>(shared: &mut Shared<impl Payload>, port: u32, asked: u8, now: Time) {
-        let out = shared.flow.port(port);
-        if out.is_exhausted() || out.waiting > 0 && shared.lacks_room(port, asked) {
+        let out = shared.flow.port::<M>(port);
+        if out.is_exhausted() || out.waiting > 0 && shared.lacks_room::<M>(port, asked) {
             Self::look_again_for_room::<M>(shared, port, asked, now);
         }
     }
@@ -400,27 +441,27 @@ impl InputQueued {
     #[inline(never)]
     fn look_again_for_room<M: Uses>(shared: &mut Shared<impl Payload>, port: u32, asked: u8, now: Time) {
         let full = shared.setup.bubble;
-        let at = shared.flow.first_vc(port) + u32::from(asked);
-        let lacks = !shared.flow.vc(at).queue.is_empty() && shared.room_for::<M>(port, asked, full, now).is_none();
+        let at = shared.flow.first_vc::<M>(port) + u32::from(asked);
+        let lacks = !shared.flow.vc::<M>(at).queue.is_empty() && shared.room_for::<M>(port, asked, full, now).is_none();
         shared.flow.set_exhausted::<M>(port, asked, lacks, now);
     }
 
     /// Charges the turn of its class at `port` to `packet`, on virtual channel `vc`.
     fn charge_class<M: Uses>(&mut self, shared: &mut Shared<impl Payload>, port: u32, vc: u8, packet: u32, now: Time) {
-        let p = *shared.packets.get(packet);
-        let link = shared.flow.link(port);
+        let p = *shared.packets.trusted::<M>(packet);
+        let link = shared.flow.link::<M>(port);
         let width = shared.setup.vcs.width(link.class);
         // Other classes with waiting packets that lack something other than the link.
         let mut blocked = 0;
-        if shared.flow.port(port).waiting > 0 {
+        if shared.flow.port::<M>(port).waiting > 0 {
             for class in (0..shared.classes.count()).filter(|&class| class != p.class) {
                 let mut fits = false;
                 let mut waits = false;
                 for vc in class * width..(class + 1) * width {
-                    let (line, last) = shared.flow.vc(link.first_vc + u32::from(vc)).requests();
+                    let (line, last) = shared.flow.vc::<M>(link.first_vc + u32::from(vc)).requests();
                     if !line.is_empty() {
-                        let turn = self.arbiter.next(&shared.packets, line, last);
-                        let head = *shared.packets.get(turn.packet);
+                        let turn = self.arbiter.next::<M>(&shared.packets, line, last);
+                        let head = *shared.packets.trusted::<M>(turn.packet);
                         let wanted = wanted(&shared.setup, shared.setup.flits(head.bytes), head.terms);
                         let room = shared.room_for::<M>(port, vc, wanted, now);
                         (waits, fits) = (true, fits || room.is_some());
@@ -429,7 +470,7 @@ impl InputQueued {
                 blocked |= u8::from(waits && !fits) << class;
             }
         }
-        let room = shared.room_behind(port);
+        let room = shared.room_behind::<M>(port);
         shared.classes.sent::<M>(
             port,
             (p.class, vc - p.class * width, input_port(&p)),
@@ -443,16 +484,16 @@ impl InputQueued {
     #[cold]
     fn reroute_waiting<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, port: u32) {
         let now = ctx.now();
-        let link = shared.flow.link(port);
+        let link = shared.flow.link::<C>(port);
         for at in link.first_vc..link.first_vc + u32::from(link.vcs) {
             loop {
-                let (line, last) = shared.flow.vc(at).requests();
+                let (line, last) = shared.flow.vc::<C>(at).requests();
                 if line.is_empty() {
                     break;
                 }
-                let turn = self.arbiter.next(&shared.packets, line, last);
+                let turn = self.arbiter.next::<C>(&shared.packets, line, last);
                 let packet = turn.packet;
-                let p = *shared.packets.get(packet);
+                let p = *shared.packets.trusted::<C>(packet);
                 if !p.terms.reroutes() {
                     break;
                 }
@@ -482,13 +523,13 @@ impl InputQueued {
         (port, vc): (u32, u8),
         waited: Option<u8>,
     ) -> Time {
-        let p = shared.packets.get(packet);
+        let p = shared.packets.trusted::<C>(packet);
         let (buffer, from_vc, owner) = (p.buffer, p.vc, p.traffic);
         if shared.classes.is_on::<C>() {
             self.charge_class::<C>(shared, port, vc, packet, ctx.now());
         }
         let queued = match shared.congestion.is_on::<C>() {
-            true => self.queued_bytes(shared, port),
+            true => self.queued_bytes::<C>(shared, port),
             false => 0,
         };
         let release = shared.transmit(ctx, (packet, flits), (port, vc), waited, queued);
@@ -515,89 +556,28 @@ impl InputQueued {
     }
 
     /// Bytes that wait for router port `port`, of all classes. An input FIFO whose head waits for it counts in full.
-    fn queued_bytes(&self, shared: &Shared<impl Payload>, port: u32) -> u64 {
+    fn queued_bytes<M: Mode>(&self, shared: &Shared<impl Payload>, port: u32) -> u64 {
         let flits = match self.fifo {
-            true => self.flits_in_fifos(shared, port),
-            false => u64::from(shared.flow.port(port).waiting_flits),
+            true => self.flits_in_fifos::<M>(shared, port),
+            false => u64::from(shared.flow.port::<M>(port).waiting_flits),
         };
         flits * shared.setup.params.flit
     }
 
     /// Flits in the FIFOs whose heads wait for `port`.
-    fn flits_in_fifos(&self, shared: &Shared<impl Payload>, port: u32) -> u64 {
-        if shared.flow.port(port).waiting == 0 {
+    fn flits_in_fifos<M: Mode>(&self, shared: &Shared<impl Payload>, port: u32) -> u64 {
+        if shared.flow.port::<M>(port).waiting == 0 {
             return 0;
         }
-        let link = shared.flow.link(port);
+        let link = shared.flow.link::<M>(port);
         let mut flits = 0;
         for vc in 0..u32::from(link.vcs) {
-            let line = shared.flow.vc(link.first_vc + vc).queue;
-            self.arbiter.each(&shared.packets, line, |head| {
-                flits += u64::from(self.buffers.get(shared.packets.get(head).buffer).flits);
+            let line = shared.flow.vc::<M>(link.first_vc + vc).queue;
+            self.arbiter.each::<M>(&shared.packets, line, |head| {
+                flits += u64::from(self.buffers.get(shared.packets.trusted::<M>(head).buffer).flits);
             });
         }
         flits
-    }
-}
-
-/// Round-robin over virtual channels: those of a class with waiting packets, or all if the port has too many for bits.
-struct Turns {
-    first: u8,
-    /// Channels after the last one, then the others: bits, counted from the first.
-    after: u64,
-    others: u64,
-    /// For channels without bits: the number left, and the next one.
-    left: u8,
-    next: u8,
-    channels: u8,
-}
-
-impl Turns {
-    /// Over `channels` from `first` on, starting after `last`; `waiting`: the channels that have bits and waiting
-    /// packets.
-    #[inline(always)]
-    fn new(waiting: u32, (first, channels): (u8, u8), last: u8, of_port: u8) -> Turns {
-        if of_port > OutPort::MASKED {
-            let next = if last + 1 < channels { last + 1 } else { 0 };
-            return Turns {
-                first,
-                after: 0,
-                others: 0,
-                left: channels,
-                next,
-                channels,
-            };
-        }
-        let own = (u64::from(waiting) >> first) & ((1 << channels) - 1);
-        let behind = !0 << (last + 1);
-        Turns {
-            first,
-            after: own & behind,
-            others: own & !behind,
-            left: 0,
-            next: 0,
-            channels,
-        }
-    }
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<u8> {
-        let bits = match self.after {
-            0 => &mut self.others,
-            _ => &mut self.after,
-        };
-        if *bits != 0 {
-            let vc = bits.trailing_zeros() as u8;
-            *bits &= *bits - 1;
-            return Some(self.first + vc);
-        }
-        if self.left == 0 {
-            return None;
-        }
-        let vc = self.next;
-        self.left -= 1;
-        self.next = if vc + 1 < self.channels { vc + 1 } else { 0 };
-        Some(self.first + vc)
     }
 }
 
@@ -613,28 +593,5 @@ fn wanted(setup: &Setup, flits: u32, terms: VcTerms) -> u32 {
     match terms.bubble() {
         true => flits + setup.bubble,
         false => flits,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Compares with a loop over all channels.
-    #[test]
-    fn channels_with_waiting_packets_take_turns() {
-        for (first, channels, of_port) in [(0, 1, 1), (0, 5, 5), (4, 4, 12), (0, 32, 32), (24, 8, 32), (20, 20, 40)] {
-            for last in 0..channels {
-                for waiting in [0, 1, 0b1011_0110, 0xdead_beef, u32::MAX] {
-                    let around = (1..=channels).map(|turn| first + (last + turn) % channels);
-                    let expected: Vec<u8> = around
-                        .filter(|&vc| of_port > OutPort::MASKED || waiting >> vc & 1 != 0)
-                        .collect();
-                    let mut turns = Turns::new(waiting, (first, channels), last, of_port);
-                    let found: Vec<u8> = std::iter::from_fn(|| turns.next()).collect();
-                    assert_eq!(found, expected, "{first} {channels} {of_port} {last} {waiting:b}");
-                }
-            }
-        }
     }
 }

@@ -50,9 +50,9 @@ impl OutputQueued {
         let flits = shared.setup.flits(shared.packets.get(packet).bytes);
         let (port, asked, _) = shared.route::<C>(&WholePackets, router, (packet, 1), flits, now);
         shared.remote.load_grows(ctx, &shared.flow.links, port, flits);
-        let at = shared.flow.first_vc(port) + u32::from(asked);
+        let at = shared.flow.first_vc::<C>(port) + u32::from(asked);
         // Room that becomes free at this instant goes to the packets that have waited for it.
-        let room = match shared.flow.vc(at).overflow.is_empty() {
+        let room = match shared.flow.vc::<C>(at).overflow.is_empty() {
             true => shared.room_for::<C>(port, asked, flits, now),
             false => None,
         };
@@ -68,14 +68,14 @@ impl OutputQueued {
             return;
         };
         self.admit(ctx, shared, packet, port, vc, flits);
-        let out = shared.flow.port(port);
+        let out = shared.flow.port::<C>(port);
         if out.free_at <= now && out.waiting == 0 {
             self.transmit(ctx, shared, packet, (port, vc), None);
         } else {
-            let channel = shared.flow.first_vc(port) + u32::from(vc);
+            let channel = shared.flow.first_vc::<C>(port) + u32::from(vc);
             shared.joins_output::<C>((port, channel), packet, now);
             self.enqueue::<C>(shared, packet, port, vc);
-            let free_at = shared.flow.port(port).free_at;
+            let free_at = shared.flow.port::<C>(port).free_at;
             if free_at > now {
                 shared.flow.wake_up(ctx, port, free_at);
             } else {
@@ -108,8 +108,8 @@ impl OutputQueued {
     }
 
     fn enqueue<M: Uses>(&mut self, shared: &mut Shared<impl Payload>, packet: u32, port: u32, vc: u8) {
-        let at = shared.flow.first_vc(port) + u32::from(vc);
-        let mut queue = shared.flow.vc(at).queue;
+        let at = shared.flow.first_vc::<M>(port) + u32::from(vc);
+        let mut queue = shared.flow.vc::<M>(at).queue;
         queue.push::<M, _>(&mut shared.packets, packet);
         shared.flow.edit_vc::<M>(at).queue = queue;
         shared.flow.edit_port::<M>(port).waiting += 1;
@@ -118,10 +118,10 @@ impl OutputQueued {
     /// A port became free or got a credit: admits packets from the overflow lists, then sends.
     pub(crate) fn serve<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, port: u32) {
         let now = ctx.now();
-        if shared.flow.port(port).awaits_credit() {
+        if shared.flow.port::<C>(port).awaits_credit() {
             self.admit_overflow(ctx, shared, port);
         }
-        let out = *shared.flow.port(port);
+        let out = *shared.flow.port::<C>(port);
         if out.waiting == 0 {
             return;
         }
@@ -129,12 +129,12 @@ impl OutputQueued {
             shared.flow.wake_up(ctx, port, out.free_at);
             return;
         }
-        let link = shared.flow.link(port);
-        let waits = |vc: &u8| !shared.flow.vc(link.first_vc + u32::from(*vc)).queue.is_empty();
+        let link = shared.flow.link::<C>(port);
+        let waits = |vc: &u8| !shared.flow.vc::<C>(link.first_vc + u32::from(*vc)).queue.is_empty();
         let head = |vc: u8| {
             shared
                 .packets
-                .get(shared.flow.vc(link.first_vc + u32::from(vc)).queue.head)
+                .get(shared.flow.vc::<C>(link.first_vc + u32::from(vc)).queue.head)
         };
         let next = match self.arbiter.arbitration() {
             Arbitration::FirstCome | Arbitration::LowestFirst => (0..link.vcs).find(waits),
@@ -143,7 +143,7 @@ impl OutputQueued {
         };
         let Some(vc) = next else { return };
         let at = link.first_vc + u32::from(vc);
-        let mut queue = shared.flow.vc(at).queue;
+        let mut queue = shared.flow.vc::<C>(at).queue;
         let Some(packet) = queue.pop(&shared.packets) else {
             return;
         };
@@ -158,19 +158,19 @@ impl OutputQueued {
     /// Counts the due credits; each ends the port's saturation and admits waiting packets.
     fn admit_overflow<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, port: u32) {
         let now = ctx.now();
-        let before = shared.flow.port(port).used;
+        let before = shared.flow.port::<C>(port).used;
         shared.flow.count_credits::<C>(port, now);
-        if shared.flow.port(port).used < before {
+        if shared.flow.port::<C>(port).used < before {
             let since = std::mem::replace(&mut shared.flow.edit_port::<C>(port).stalled_since, Time::NEVER);
             shared.flow.observers.port_resumes::<C>(port, since, now);
         }
-        let link = shared.flow.link(port);
+        let link = shared.flow.link::<C>(port);
         let flits = shared.setup.full_packet();
         let mut starving = false;
         for asked in 0..link.vcs {
             let at = link.first_vc + u32::from(asked);
             loop {
-                let cell = *shared.flow.vc(at);
+                let cell = *shared.flow.vc::<C>(at);
                 if cell.overflow.is_empty() {
                     shared.flow.set_exhausted::<C>(port, asked, false, now);
                     break;
@@ -182,7 +182,7 @@ impl OutputQueued {
                     break;
                 };
                 let served = self.arbiter.own_order(&shared.packets, cell.overflow);
-                let turn = self.arbiter.next(&shared.packets, cell.overflow, served);
+                let turn = self.arbiter.next::<C>(&shared.packets, cell.overflow, served);
                 let packet = turn.packet;
                 let overflow = &mut shared.flow.edit_vc::<C>(at).overflow;
                 self.arbiter.leave::<C>(&mut shared.packets, overflow, turn);
@@ -209,7 +209,7 @@ impl OutputQueued {
         output: (u32, u8),
         waited: Option<u8>,
     ) -> Time {
-        let flits = u64::from(shared.flow.port(output.0).waiting) * u64::from(shared.setup.full_packet());
+        let flits = u64::from(shared.flow.port::<C>(output.0).waiting) * u64::from(shared.setup.full_packet());
         let queued = flits * shared.setup.params.flit;
         shared.transmit(ctx, (packet, 0), output, waited, queued).port
     }

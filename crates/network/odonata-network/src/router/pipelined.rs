@@ -347,7 +347,7 @@ impl Pipelined {
             shared.remote.load_falls(ctx, &shared.flow.links, link, due);
             let lp = shared.flow.links.sender(link);
             self.credited(ctx, lp, due);
-        } else if shared.flow.port(link).awaits_credit() {
+        } else if shared.flow.port::<C>(link).awaits_credit() {
             // Only NICs wait for the credits of one link.
             shared.flow.wake_up(ctx, link, due);
         }
@@ -409,7 +409,7 @@ impl Pipelined {
 impl VcAvailability for Pipelined {
     #[inline]
     fn has_free_vc<M: Uses>(&self, flow: &mut Flow, port: u32, mut vcs: Range<u8>, flits: u32, now: Time) -> bool {
-        let first_vc = flow.first_vc(port);
+        let first_vc = flow.first_vc::<M>(port);
         let wanted = self.room(flits);
         vcs.any(|vc| {
             self.is_free(first_vc + u32::from(vc)) && (wanted == 0 || flow.has_room::<M>(port, vc, wanted, now))

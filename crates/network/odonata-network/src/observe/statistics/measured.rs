@@ -5,7 +5,7 @@ use crate::Payload;
 use crate::fabric::Fabric;
 use crate::observe::blame::{LinkCharge, WaitSeries};
 use crate::observe::queues::QueueSeries;
-use odonata_engine::{Digest, Time};
+use odonata_engine::{Digest, Plain, Time};
 use std::collections::BTreeMap;
 
 /// All measurements of a part of the fabric, or of the whole fabric.
@@ -93,7 +93,7 @@ impl<P: Payload> Fabric<P> {
         let flow = &self.shared.flow;
         flow.observers.queues.series(|see| {
             for link in 0..flow.links.len() {
-                let first = flow.links.first_vc(link);
+                let first = flow.links.first_vc::<Plain>(link);
                 flow.each_credit(link, |due, vc, flits| see(first + u32::from(vc), u32::from(flits), due));
             }
         })

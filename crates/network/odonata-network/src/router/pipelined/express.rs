@@ -169,7 +169,7 @@ impl Pipelined {
             channel: of_input,
             ..
         } = newcomer;
-        let link = shared.flow.link(route.port);
+        let link = shared.flow.link::<M>(route.port);
         let best = self.best_channel::<M>(shared, layout, (at, 1), (route, &link), cycle);
         if best == NIL {
             return false;
@@ -255,7 +255,7 @@ impl Pipelined {
             of_input,
             ..
         } = self.candidates.flits[usize::from(input) % PORTS];
-        let link = shared.flow.link(port);
+        let link = shared.flow.link::<C>(port);
         let p = shared.packets.get(packet);
         let owner = p.traffic;
         let sent = Transmission {

@@ -216,7 +216,7 @@ impl Pipelined {
         if let Some(route) = route {
             vc.stage = Stage::Routed;
             (vc.port, vc.level, vc.terms) = (route.port, route.level, route.terms);
-            if shared.flow.link(vc.port).to_node {
+            if shared.flow.link::<M>(vc.port).to_node {
                 shared.messages.prefetch(message);
             }
         }

@@ -79,7 +79,7 @@ impl Pipelined {
         self.settle_own::<M>(flow, flit);
         let own = match by.room {
             Some((port, channel)) if culprit == owner => {
-                let channel = flow.first_vc(port) + u32::from(channel);
+                let channel = flow.first_vc::<M>(port) + u32::from(channel);
                 Some(flow.observers.contention.room_vector(channel, owner))
             }
             _ => None,

@@ -142,7 +142,7 @@ impl Pipelined {
         let vc = self.vcs.get(at);
         let (port, level, class) = (vc.port, vc.level, vc.class);
         let room = self.room_wanted(&shared.setup, u32::from(vc.left), vc.terms.bubble());
-        let link = shared.flow.link(port);
+        let link = shared.flow.link::<M>(port);
         let first_vc = link.first_vc;
         let first = (first_vc - layout.first_vc) as u16;
         let request = |channel: u8| Request {
@@ -219,7 +219,7 @@ impl Pipelined {
         let alone = self.settings.chooses_alone();
         let mut best: Option<((u64, u16), Request)> = None;
         let mut ask = |c: &mut Self, port: u32, level: u8, preference: u64| {
-            let link = shared.flow.link(port);
+            let link = shared.flow.link::<M>(port);
             let (class, first_vc) = (link.class, link.first_vc);
             for channel in shared.setup.vcs.of(class, level, own_class) {
                 let output = first_vc + u32::from(channel);

@@ -188,7 +188,7 @@ impl Pipelined {
             terms: vc.terms,
         };
         let flits = u32::from(vc.left);
-        let link = shared.flow.link(route.port);
+        let link = shared.flow.link::<M>(route.port);
         let best = self.best_channel::<M>(shared, layout, (at, flits), (route, &link), cycle);
         if best == NIL {
             outcome.waits = true;
@@ -362,7 +362,7 @@ impl Pipelined {
 /// A flit lacks room behind `out`.
 #[inline(never)]
 pub(super) fn stalled<M: Uses>(shared: &mut Shared<impl Payload>, out: u32, cycle: Time) {
-    let port = shared.flow.port(out);
+    let port = shared.flow.port::<M>(out);
     if port.stalled_since == Time::NEVER {
         shared.flow.edit_port::<M>(out).stalled_since = cycle.max(port.free_at);
         shared.flow.observers.port_stalls::<M>(out);

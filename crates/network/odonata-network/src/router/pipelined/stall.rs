@@ -12,7 +12,7 @@ use crate::deadlock::outcomes;
 use crate::fabric::Shared;
 use crate::routing::Decision;
 use crate::stall::{Channel, Deadlock, PacketView, Waiting, around};
-use odonata_engine::NIL;
+use odonata_engine::{NIL, Speculative};
 use std::collections::BTreeMap;
 
 /// A virtual channel that a front packet waits for.
@@ -62,7 +62,7 @@ impl Pipelined {
         let mut wanted_vcs = Vec::new();
         // Nodes accept all packets.
         let mut add = |port: u32, channel: u8, room: u32, active: bool| {
-            let link = shared.flow.link(port);
+            let link = shared.flow.link::<Speculative>(port);
             let owner = *self.owners.get(link.first_vc + u32::from(channel));
             wanted_vcs.push((!link.to_node).then(|| WantedVc {
                 wants: Channel {
@@ -76,7 +76,11 @@ impl Pipelined {
         };
         let mut add_level = |port: u32, level: u8, spare: bool| {
             let room = self.room_wanted(&shared.setup, flits, spare).max(1);
-            for channel in shared.setup.vcs.of(shared.flow.link(port).class, level, vc.class) {
+            for channel in shared
+                .setup
+                .vcs
+                .of(shared.flow.link::<Speculative>(port).class, level, vc.class)
+            {
                 add(port, channel, room, false);
             }
         };
@@ -120,7 +124,7 @@ impl Pipelined {
 
     /// The channel that a front packet has or requests; of several channels of a level the first.
     fn wanted(&self, shared: &Shared<impl Payload>, vc: &InVc) -> Channel {
-        let link = shared.flow.link(vc.port);
+        let link = shared.flow.link::<Speculative>(vc.port);
         let channel = match vc.stage {
             Stage::Active => vc.vc,
             _ => shared.setup.vcs.of(link.class, vc.level, vc.class).start,
@@ -139,7 +143,7 @@ impl Pipelined {
                     packet: self.view(shared, vc.heads.head, at),
                     wants: self.wanted(shared, vc),
                     since: vc.ready,
-                    output_until: shared.flow.port(vc.port).free_at,
+                    output_until: shared.flow.port::<Speculative>(vc.port).free_at,
                 });
             }
         });
@@ -176,7 +180,7 @@ impl Pipelined {
                 output_until: if vc.stage == Stage::New {
                     vc.ready
                 } else {
-                    shared.flow.port(vc.port).free_at
+                    shared.flow.port::<Speculative>(vc.port).free_at
                 },
             };
             all.push(Front {

@@ -105,7 +105,7 @@ impl Pipelined {
         if tail {
             vc.stage = Stage::Empty;
         }
-        let link = shared.flow.link(port);
+        let link = shared.flow.link::<C>(port);
         let mut delivered = NIL;
         if link.to_node {
             delivered = if head { packet } else { vc.delivered };
@@ -124,7 +124,7 @@ impl Pipelined {
             let sender = (self.vcs.get(at).class, 0, NO_INPUT);
             let lacking = |port: u32, side: usize| self.lacking[port as usize][side];
             let (out, of_input) = (lacking(port, 0), lacking(input, 1));
-            let rooms = (shared.room_behind(port), shared.room_behind(input));
+            let rooms = (shared.room_behind::<C>(port), shared.room_behind::<C>(input));
             shared.classes.sent::<C>(port, sender, bytes, out, rooms.0);
             self.input_classes.sent::<C>(input, sender, bytes, of_input, rooms.1);
         }

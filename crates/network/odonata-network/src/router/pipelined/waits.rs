@@ -293,7 +293,7 @@ impl Pipelined {
             return has_room.then_some((port, vc.vc));
         }
         let room = self.room_wanted(&shared.setup, u32::from(vc.left), vc.terms.bubble());
-        let link = shared.flow.link(port);
+        let link = shared.flow.link::<M>(port);
         let mut channels = shared.setup.vcs.of(link.class, vc.level, vc.class);
         let can = |&channel: &u8| {
             let free = self.is_free(link.first_vc + u32::from(channel));
@@ -365,7 +365,7 @@ impl Pipelined {
     /// The same for a channel of a port.
     fn room_made<M: Uses>(flow: &mut Flow, (port, channel): (u32, u8), cycle: Time) -> Culprit {
         flow.count_flit_credits::<M>(port, cycle);
-        let channel_number = flow.first_vc(port) + u32::from(channel);
+        let channel_number = flow.first_vc::<M>(port) + u32::from(channel);
         Culprit {
             by: (flow.observers.contention.blame.last_freed(channel_number), CREDIT),
             room: Some((port, channel)),
@@ -389,7 +389,7 @@ impl Pipelined {
         if shared.flow.has_room::<M>(vc.port, vc.vc, 1, cycle) {
             return Reason::Held(self.winner(layout, at, cycle));
         }
-        Reason::Credit(shared.flow.first_vc(vc.port) + u32::from(vc.vc))
+        Reason::Credit(shared.flow.first_vc::<M>(vc.port) + u32::from(vc.vc))
     }
 
     /// The flit granted the output of `at` in `cycle`, or else its input; without a grant, its own traffic.
@@ -416,7 +416,7 @@ impl Pipelined {
     ) -> Reason {
         let vc = self.vcs.get(at);
         let room = self.room_wanted(&shared.setup, u32::from(vc.left), vc.terms.bubble());
-        let (port, link) = (vc.port, shared.flow.link(vc.port));
+        let (port, link) = (vc.port, shared.flow.link::<M>(vc.port));
         let mut lacks = None;
         for channel in shared.setup.vcs.of(link.class, vc.level, vc.class) {
             let out = link.first_vc + u32::from(channel);
