@@ -102,17 +102,4 @@ impl Hosts {
         self.io.servers.close_books(now);
         self.io.metadata.close_books(now);
     }
-
-    /// Bytes of memory held by the state of the hosts, excluding records and storage servers.
-    pub fn memory(&self) -> usize {
-        self.ranks.footprint()
-            + self.mpi.footprint()
-            + self.io.calls.footprint()
-            + self.io.client.footprint()
-            + self.jobs.footprint()
-            + self.sources.footprint()
-            + self.transport.footprint()
-            + self.records.footprint()
-            + size_of_val(&self.layout.ranks[..])
-    }
 }
