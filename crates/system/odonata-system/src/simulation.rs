@@ -17,6 +17,7 @@ use crate::cost::{Meter, cpu_time};
 use crate::memory::{self, Exceeded, Need, Spread, Watch};
 use crate::placement::Placement;
 use crate::process_group::ProcessGroup;
+use crate::scenario::resolved::Fidelity;
 use crate::scenario::{InputError, Problem, Resolved, Scenario};
 use crate::schedule::{self, Resources};
 use crate::snapshot::Layout;
@@ -25,6 +26,7 @@ use look::Look;
 use odonata_engine::{HALT_GRID, Pause, Scheduler, ThreadFigures, Time};
 use odonata_host::Interrupt;
 use odonata_machine::Machine;
+use odonata_network::Fidelities;
 use start::share_of;
 pub(crate) use start::{ranges, start};
 use std::time::{Duration, Instant};
@@ -321,13 +323,17 @@ impl Simulation {
         }
     }
 
-    /// The delivered share of the expected messages; 0 if the messages could not all be counted. A run with more messages
-    /// than expected stays below 1.
-    fn expected_share(&self, messages: u64) -> f64 {
+    /// The delivered share of the expected packets, or of the messages if some messages are no packets; 0 if the operations
+    /// could not all be counted. A run that delivers more than expected stays below 1.
+    fn expected_share(&self, packets: u64, messages: u64) -> f64 {
         const MOST: f64 = 0.95;
-        let expected = self.schedule.estimate.messages();
-        if expected > 0.0 && !self.schedule.estimate.at_least() {
-            (messages as f64 / expected).min(MOST)
+        let estimate = &self.schedule.estimate;
+        let (delivered, expected) = match self.scenario.fidelities() {
+            Fidelities::Same(Fidelity::Packet) => (packets, estimate.packets()),
+            _ => (messages, estimate.messages()),
+        };
+        if expected > 0.0 && !estimate.at_least() {
+            (delivered as f64 / expected).min(MOST)
         } else {
             0.0
         }

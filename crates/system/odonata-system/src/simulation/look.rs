@@ -123,7 +123,9 @@ impl Look {
             packet_hops: self.packet_hops,
             messages: self.messages,
             fraction: by_time.or(Some(
-                self.jobs.progress_fraction().max(run.expected_share(self.messages)),
+                self.jobs
+                    .progress_fraction()
+                    .max(run.expected_share(self.packets, self.messages)),
             )),
         }
     }
