@@ -45,12 +45,13 @@ SHOWN = ("examples", "programs", "studies", "tests")
 #: Output that depends on the computer.
 VARIES = re.compile(
     r"in [\d.]+ (?:ms|s|min) \(as packets, [\d.]+ [kM] packet-hops per CPU-second\)"
-    # The number of threads of a run, and the reason.
-    r"|^\d+ threads?(?: for \d+% of the events)?: .*$"
     r"|runs? in [\d.]+ (?:ms|s|min)"
     # The last column of load-sweep.
     r"|(?<= \d{4})  +[\d.]+ m?s$|(?<= \d{5})  +[\d.]+ m?s$|(?<=packets) +CPU$"
 )
+
+#: How many threads a run took, and why: only of a run that lasts a second, which depends on the computer.
+THREADS = re.compile(r"^\d+ threads?(?: for \d+% of the events)?: ")
 
 #: Least similarity (`difflib`) by which a renewed line is found again.
 ALIKE = 0.7
@@ -124,13 +125,13 @@ def differences(shown: list[str], printed: list[str]) -> str | None:
     >>> differences(["a", "...", "c"], ["a", "b", "c"])
     >>> differences(["a", "...", "d"], ["a", "b", "c"])
     "not printed: 'd'"
+    >>> differences(["a", "b"], ["a", "2 threads: 41% less elapsed time", "b"])
     """
-    found = [_same(line) for line in printed]
+    found, shown = ([_same(line) for line in lines if not THREADS.match(line)] for lines in (printed, shown))
     parts = list(passages(shown))
     place = 0
     for number, passage in enumerate(parts):
-        wanted = [_same(line) for line in passage]
-        last = number == len(parts) - 1
+        wanted, last = passage, number == len(parts) - 1
         if not wanted:
             continue
         starts = [place] if number == 0 else range(place, len(found) - len(wanted) + 1)

@@ -1,4 +1,4 @@
-"""Estimates of `odonata check`, compared with the runs: ten different scenarios and more."""
+"""The counts and the memory of `odonata check` beside those of the run, for twelve different scenarios."""
 
 import sys
 
@@ -8,7 +8,7 @@ from conftest import ROOT
 sys.path.insert(0, str(ROOT / "benches"))
 import estimates
 
-#: Shorter than the bench's own: all take some seconds. None of them tests the speed.
+#: Shorter runs than those of the bench, of a few seconds in all.
 SHORTER = {
     "stencil": "jobs.stencil.workload.stencil.iterations=20",
     "allreduce": "jobs.training.workload.allreduce.iterations=2",
@@ -32,11 +32,11 @@ def test_every_scenario_of_the_bench_is_held():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHORTER)
-def test_events_and_memory_are_those_of_check_within_a_half(name, tmp_path):
-    """expected / found is between 1 / 1.5 and 1.5. The time depends on the load of the computer."""
-    settings = ["--set", "run.scheduler=sequential", "--set", SHORTER[name]]
+def test_messages_and_memory_are_those_of_check_within_a_half(name, tmp_path):
+    """expected / found is between 1 / 1.5 and 1.5. Nothing is asserted about the speed of the computer."""
+    settings = ["run.scheduler=sequential", SHORTER[name]]
     found = estimates.measure(estimates.SCENARIOS / f"{name}.toml", tmp_path, tmp_path / "cache", settings)
-    for what in ("events", "memory"):
-        ratio = estimates.ratio(found[what])
-        assert 1 / estimates.PROMISED < ratio < estimates.PROMISED, (what, found[what])
-    assert found["time"][0] > 0
+    for what in ("messages", "packet_hops", "memory"):
+        assert estimates.factor(found[what]) < estimates.PROMISED, (what, found[what])
+    least, most = found["range"]
+    assert 0 < least <= most

@@ -148,67 +148,108 @@ def test_a_run_that_will_hardly_fit_is_warned_of(shell):
     assert "messages of flood that wait for their links" in warning["message"]
 
 
-def test_check_knows_how_fast_the_last_runs_were(tmp_path, monkeypatch):
+def test_the_time_follows_from_rates_and_counts(tmp_path, monkeypatch):
     from odonata.running import speed
 
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(speed, "place", lambda: tmp_path / "cache" / "odonata" / "speed.json")
+    monkeypatch.setattr(speed, "place", lambda: tmp_path / "cache" / "odonata" / "rates.json")
+    measured = []
+
+    def measure(unit, rates):
+        measured.append(unit)
+        return [speed.Rate(1.0, 1e-6, 3e-6)]
+
+    monkeypatch.setattr(speed, "measure", measure)
     scenario = "examples/uniform.toml"
-    report = odonata.check(scenario)
-    before = report["cost"]
-    assert before["runs"] == 0
-    # A visit of a router is a unit of work, a message 3.3, a comparison in its matching 0.55; all take longer
-    # with much state, whose construction takes time.
-    state = report["memory"]["idle_bytes"]
-    of_messages = 3.3 * before["messages"] + 0.55 * before["searches"]
-    units = (before["packet_hops"] + of_messages) * (1 + 8 * state / (state + (60 << 20)))
-    assert before["cpu_s"] == pytest.approx(units / 5e6 + 6e-9 * state)
-    running_s = before["events"] / before["events_per_cpu_s"]
-    assert before["cpu_s"] == pytest.approx(running_s + 6e-9 * state)
-
-    def run(rate, outcome="completed", cpu_s=2.0, threads=1):
-        work = {"packet_hops": rate * cpu_s - 357.5, "messages": 100, "schedule": {"searches": 50.0}}
-        done = {"events": 2e6, "threads": threads} | work
-        size = {"nodes": 0, "state_bytes_per_node": 0.0}
-        network = {"scenario": {"network": {"router": "input-queued"}}}
-        speed.remember({"outcome": outcome, "cpu_s": cpu_s} | done | size | network)
-
-    # Short and failed runs are not recorded; the median of the last five counts.
-    run(1e9, cpu_s=0.001)
-    run(1e9, outcome="stalled")
-    assert odonata.check(scenario)["cost"] == before
-    for rate in (9e9, 1e6, 2e6, 3e6, 50e6, 4e6):
-        run(rate)
-    after = odonata.check(scenario)["cost"]
-    assert after["runs"] == 5
-    assert after["cpu_s"] == pytest.approx(units / 3e6 + 6e-9 * state)
-    # Threads have a cost: runs of several threads count for one thread only if there are no others.
-    run(1e6, threads=2)
-    assert odonata.check(scenario)["cost"] == after
-    assert {key: after[key] for key in ("events", "packets")} == {
-        key: before[key] for key in ("events", "packets")
-    }
-    # A file in another format is ignored.
-    (tmp_path / "cache" / "odonata" / "speed.json").write_text("[1, 2")
-    assert odonata.check(scenario)["cost"] == before
-    run(7e6)
-    assert odonata.check(scenario)["cost"]["runs"] == 1
-    # If the file cannot be written, the run continues.
-    monkeypatch.setattr(speed, "place", lambda: tmp_path / "cache" / "odonata" / "speed.json" / "no" / "file")
-    run(7e6)
-    assert odonata.check(scenario)["cost"] == before
+    cost = odonata.check(scenario)["cost"]
+    # Synthetic traffic of packets: a router visited by a packet is the only unit of work.
+    assert measured == ["packet_hops"]
+    detour = cost["longest_packet_hops"] / cost["packet_hops"]
+    assert cost["time"]["least_s"] == pytest.approx(1e-6 * cost["packet_hops"])
+    assert cost["time"]["most_s"] == pytest.approx(3e-6 * cost["packet_hops"] * detour)
+    assert (cost["time"]["source"], cost["time"]["trial"]) == ("rates", None)
+    # The rates are measured once.
+    assert odonata.check(scenario)["cost"] == cost
+    assert measured == ["packet_hops"]
+    # A damaged file counts as none.
+    speed.place().write_text("[1, 2")
+    assert odonata.check(scenario)["cost"] == cost
+    assert measured == ["packet_hops"] * 2
+    # Without a place for the file, each check measures.
+    monkeypatch.setattr(speed, "place", lambda: tmp_path / "cache" / "odonata" / "rates.json" / "no" / "file")
+    assert odonata.check(scenario)["cost"] == cost
+    assert measured == ["packet_hops"] * 3
 
 
-def test_pipelined_routers_cost_what_their_flits_do(shell):
+def test_a_rate_is_the_time_per_unit_by_the_clock(monkeypatch):
+    """Planted: a stretch of 1 s has 1,000 packet-hops in fast runs, 500 in slow ones."""
+    from odonata.running import speed
+
+    done = iter([1000, 500, 1000, 500])
+    monkeypatch.setattr(
+        speed, "_run", lambda simulation, clock: ({"packet_hops": next(done), "messages": 0}, 1.0)
+    )
+    small, large = speed.measure("packet_hops", rates={}.__getitem__)
+    assert (small.fast, small.slow) == (large.fast, large.slow) == (1e-3, 2e-3)
+    assert small.state_bytes < large.state_bytes
+
+
+def test_a_stretch_of_a_run_ends_by_the_clock():
+    from odonata import _core
+    from odonata.running import speed
+
+    ticks = iter(range(1000))
+    text = speed._scenario(speed.SMALL, "", speed.UNITS["packet_hops"].workloads[0])
+    done, spent = speed._run(_core.Simulation(text, "rates.toml"), lambda: float(next(ticks)))
+    assert done["packet_hops"] > 0
+    assert done["messages"] > 0
+    assert spent == 1.0
+
+
+@pytest.mark.parametrize(
+    ("fidelity", "unit"),
+    [("packet", "packet_hops"), ("flow", "flow_messages"), ("analytic", "analytic_messages")],
+)
+def test_the_units_of_work_are_those_of_the_fidelity(shell, fidelity, unit):
+    text = OVERLOADED.replace('mean_interval = "8 ns", stop = "10 s"', "load = 0.1, messages = 20")
+    shell.write(text + f'[network]\nfidelity = "{fidelity}"\n')
+    cost = shell("check", "scenario.toml", "--json").json["cost"]
+    units = ("packet_hops", "flow_messages", "analytic_messages")
+    assert (cost["fidelity"], [one for one in units if cost[one]]) == (fidelity, [unit])
+
+
+def test_pipelined_routers_are_visited_by_flits(shell):
     text = OVERLOADED.replace('mean_interval = "8 ns", stop = "10 s"', "load = 0.1, messages = 20")
     shell.write(text)
     plain = shell("check", "scenario.toml", "--json").json["cost"]
     shell.write(text + '[network]\nrouter = "pipelined"\nclock = "1 ns"\n')
     flits = shell("check", "scenario.toml", "--json").json["cost"]
-    assert flits["packets"] == plain["packets"]
-    # 64 flits a packet, each an event at every router.
-    assert flits["events"] > 50 * plain["events"] / 2
+    assert (plain["flit_hops"], flits["packets"]) == (0.0, plain["packets"])
+    assert flits["flit_hops"] > 2 * flits["packet_hops"]
     assert (plain["router"], flits["router"]) == ("input-queued", "pipelined")
+
+
+def test_a_trial_that_completes_the_run_has_its_time_and_messages(shell):
+    shell.write(SMALL)
+    cost = shell("check", "scenario.toml", "--trial", "--json").json["cost"]
+    trial = cost["time"]["trial"]
+    assert (cost["time"]["source"], trial["fraction"]) == ("trial", 1.0)
+    assert cost["time"]["least_s"] == cost["time"]["most_s"] == trial["cpu_s"]
+    run = shell("run", "scenario.toml", "-o", "out", "--quiet")
+    assert run.code == 0
+    written = json.loads((shell.folder / "out" / "run.json").read_text())
+    assert (trial["messages"], trial["simulated_s"]) == (written["messages"], written["simulated_s"])
+
+
+def test_a_trial_ends_by_the_clock():
+    """By a clock that ticks a second with every look, two looks are the build and the first slice."""
+    from odonata.running import trial
+
+    text = OVERLOADED.replace('mean_interval = "8 ns", stop = "10 s"', "load = 0.1, messages = 1_000_000")
+    ticks = iter(range(1000))
+    found = trial.run(text, "scenario.toml", [], None, seconds=2.0, clock=lambda: float(next(ticks)))
+    assert found["trial"]["cpu_s"] == 2.0
+    assert 0.0 < found["trial"]["fraction"] < 1.0
+    assert 2.0 < found["least_s"] <= found["most_s"]
 
 
 def test_a_load_at_which_messages_pile_up_is_saturated(shell):

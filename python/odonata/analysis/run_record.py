@@ -133,7 +133,7 @@ class Speculation(TypedDict):
 
 @declared
 class ThreadTrial(TypedDict):
-    """A comparison of two numbers of threads, by alternating stretches of the run."""
+    """A comparison of two numbers of threads, by the beginning of the run or by alternating stretches."""
 
     fewer: Count
     """The smaller number of threads."""
@@ -179,12 +179,10 @@ class Schedule(TypedDict):
     """Events and credits sent from part to part."""
     waiting_share: Number
     """Share of the threads' time spent waiting."""
-    searches: Number
-    """Estimated comparisons of messages and receives in matching."""
     processes: list[ProcessCost]
     """The processes of the simulator:"""
     measured: NotRequired[MeasuredThreads]
-    """Only where `run.scheduler` is "auto" and several threads were worth trying:"""
+    """Only where `run.scheduler` is "auto" and the run has tried several threads:"""
     optimistic: NotRequired[Speculation]
     """Only with the optimistic scheduler:"""
 

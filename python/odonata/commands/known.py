@@ -15,6 +15,7 @@ from odonata.commands.declared import FORCE, SEED, SETTINGS, Shown, argument, co
 from odonata.errors import INPUT_WRONG, InputError, given, input_errors
 from odonata.errors import option as named
 from odonata.running import speed
+from odonata.running import trial as trials
 from odonata.scenario import check_report, describe_report, reading
 from odonata.scenario.given import override_list, text_and_path
 
@@ -24,16 +25,26 @@ if TYPE_CHECKING:
 SCENARIO_OR_PRESET = argument("SCENARIO|PRESET", "Scenario file (TOML), or the name of a preset.")
 
 
-def _known(text: str, path: str, settings: list[str], seed: int | None) -> dict[str, Any]:
+def _known(text: str, path: str, settings: list[str], seed: int | None, *, trial: bool) -> dict[str, Any]:
     with input_errors():
         report: dict[str, Any] = json.loads(_core.check(text, path, settings, seed))
-    return speed.tell(report)
+        if report["cost"] is None or not trial:
+            return speed.tell(report)
+        report["cost"]["time"] = trials.run(text, path, settings, seed)
+        return report
 
 
 def _check(
-    scenario: Path, settings: list[str] | None, seed: int | None, *, verbose: bool, as_json: bool
+    scenario: Path,
+    settings: list[str] | None,
+    seed: int | None,
+    *,
+    trial: bool,
+    verbose: bool,
+    as_json: bool,
 ) -> Shown:
-    report = _known(reading.preset_or_scenario(scenario), str(scenario), settings or [], seed)
+    text = reading.preset_or_scenario(scenario)
+    report = _known(text, str(scenario), settings or [], seed, trial=trial)
     routing = report["routing"]
     refused = not routing["deadlock_free"] and routing["deadlock_check"] == "refuse"
     return Shown(
@@ -44,14 +55,16 @@ def _check(
 @command(
     "check",
     """
-    Whether the scenario's keys and values are right, what runs where, what it will cost in time and memory,
-    baselines included, and what is probably not meant; --verbose and --json: all of it. A preset and a
-    scenario without jobs have no run of which anything could be known.
+    Checks the scenario's keys and values; shows what runs where, the cost of the run and its baselines in
+    time and memory, and probable mistakes; with --verbose and --json, all of it. Operations and bytes are
+    counted in the programs of the ranks. The time is a range, from rates measured on this computer, or with
+    --trial from the beginning of the run. Presets and scenarios without jobs have no cost.
     """,
     terminal=_check,
     scenario=SCENARIO_OR_PRESET,
     settings=SETTINGS,
     seed=SEED,
+    trial=switch("Run the scenario for two seconds to extrapolate its time."),
     verbose=switch(
         "Also show the machine, virtual channels, deadlock freedom, traffic classes, parts and threads.",
         "--verbose",
@@ -59,7 +72,11 @@ def _check(
     ),
 )
 def check(
-    scenario: ScenarioLike, *, overrides: Mapping[str, Any] | None = None, seed: int | None = None
+    scenario: ScenarioLike,
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    trial: bool = False,
 ) -> dict[str, Any]:
     """Checks a scenario, and reports what is known before a run.
 
@@ -70,6 +87,7 @@ def check(
         scenario: As in `run`, or the name of a preset.
         overrides: Settings that replace those of the scenario, by dotted key.
         seed: Replaces the scenario's seed.
+        trial: Run the scenario for two seconds to extrapolate its time.
 
     Raises:
         InputError: The scenario is invalid.
@@ -81,7 +99,8 @@ def check(
     """
     text, path = text_and_path(scenario, presets=True)
     reading.check_seed(seed)
-    return Answer(_known(text, path, override_list(overrides), seed), check_report.show)
+    known = _known(text, path, override_list(overrides), seed, trial=trial)
+    return Answer(known, check_report.show)
 
 
 def _described(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from odonata.errors import RunFailed, RunSuspended
-from odonata.running import runner, speed
+from odonata.running import runner
 from odonata.running.baselines import FOLDER, Baselines, wanted
 from odonata.scenario.given import override_list, text_and_path
 
@@ -47,7 +47,6 @@ def execute(
     if not wanted(scenario):
         runner.drive(simulation, report, stop, checkpoints)
         run = runner.description(simulation, task)
-        speed.remember(run)
         if folder is None:
             return Results(run, runner.collect(simulation))
         runner.write(simulation, folder, task)
@@ -64,7 +63,6 @@ def execute(
             last = runner.drive(simulation, both, stop, checkpoints, keep_end=True)
             runner.write_tables(simulation, place)
             run = runner.description(simulation, task)
-            speed.remember(run)
             baselines.tell(run, Results(run, path=place).rows("jobs"))
             if last is not None:
                 baselines.complete(report, last, stop)

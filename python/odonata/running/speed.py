@@ -1,143 +1,227 @@
-"""Speed of earlier runs on this computer, for the estimate of `odonata check`.
+"""The speed of this computer, measured, and the time of a run that follows from it.
 
-A small file in the user's cache folder holds the speed of the last runs, by computer, by kind of router or
-the analytic model, and by one or several threads. It affects estimates only, never results or digests.
-Without it, or where it cannot be written, the estimate assumes a rate measured elsewhere.
-
-The file holds units of work per second: events per second differ more between scenarios than between
-computers. A router that a packet visits is one unit, a message counts several, and both take longer if the
-machine's state does not fit into the caches. Runs of flows are not recorded: the work of a flow depends on
-how many flows share its links.
+Short built-in runs measure the CPU time per unit of work: a router visited by a packet or by a flit, a
+message of each fidelity, a message examined for matching. Each unit is measured on a machine that fits into
+the caches and on one that does not, under light and under heavy traffic: the fast and the slow end of the
+range of `odonata check`. The measurement takes less than a second per unit. Its rates are kept in the user's
+cache folder by computer and version; they affect no result.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import math
 import platform
-import statistics
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from odonata import _core
 from odonata._core import __version__
-from odonata.analysis.measured import GOOD_OUTCOMES
 from odonata.base import foreign
 from odonata.base.output_file import whole_file
 from odonata.base.partial import clear
-from odonata.scenario import run_fidelity
 
-#: Number of the last runs of each kind that count.
-KEPT = 5
-#: Number of computers in the file: a cluster may share a home folder.
+#: CPU seconds of a measurement, after those that fill the network.
+MEASURED_S, WARM_UP_S = 0.05, 0.02
+#: Wall seconds between two looks at the clock.
+SLICE_S = 0.01
+#: Computers in the file: several may share a home folder.
 MOST_MACHINES = 64
-#: Shorter runs measure mainly the construction of the machine.
-LEAST_CPU_S, LEAST_EVENTS = 1.0, 1_000_000
 
-#: Units of work of a message, relative to a router visited by a packet, and of one comparison in its
-#: matching.
-MESSAGE_WORK, SEARCH_WORK = 3.3, 0.55
-#: Units of work of a flow: 4 us at the assumed rate (measured: 1.5 to 94 us, more if more flows share links).
-FLOW_WORK = 20.0
-#: CPU seconds to build one byte of the machine's state.
-BUILDING_S = 6e-9
-#: Work takes up to this factor longer if the state is much larger than this number of bytes.
-CROWDED, CROWDED_BYTES = 8.0, 60 << 20
-#: Assumed units of work per CPU-second without earlier runs; events for pipelined routers.
-ASSUMED = {"pipelined": 4e6}
-ASSUMED_OTHERS = 5e6
+#: Dragonflies by groups, routers per group, nodes per router and global ports per router: one fits into the
+#: caches, one does not. Pipelined routers have ten times the state.
+SMALL, MIDDLE, LARGE = (9, 4, 2, 2), (33, 8, 4, 4), (51, 10, 10, 5)
+
+_UNIFORM = 'uniform = {{ bytes = "4 KiB", load = {}, messages = 10_000_000 }}'
+_FLITS = 'uniform = {{ bytes = "512 B", load = {}, messages = 10_000_000 }}'
+_PIPELINED = '[network]\nrouter = "pipelined"\nclock = "1 ns"\npacket = "512 B"\nflit = "32 B"\n'
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit of work, and the runs that measure it: on each machine, a fast and a slow workload."""
+
+    machines: tuple[tuple[int, int, int, int], ...]
+    network: str
+    workloads: tuple[str, str]
+    #: The unit in the progress of a run, and its number for each of these.
+    progress: str
+    times: float = 1.0
+    #: Further units in the same runs, by their number per counted one; their time is subtracted.
+    others: tuple[str, ...] = ()
+
+
+_ALLREDUCE = 'allreduce = {{ bytes = "8 B", iterations = 3_000, compute = "{}" }}'
+UNITS = {
+    "packet_hops": Unit((SMALL, LARGE), "", (_UNIFORM.format(0.05), _UNIFORM.format(0.15)), "packet_hops"),
+    "packet_messages": Unit(
+        (SMALL, LARGE),
+        "",
+        (_ALLREDUCE.format("1 us"), _ALLREDUCE.format("0 us")),
+        "messages",
+        others=("packet_hops",),
+    ),
+    "searches": Unit(
+        (SMALL,),
+        '[mpi.collectives]\nalltoall = "linear"\n',
+        (
+            'alltoall = { bytes = "64 B", iterations = 200 }',
+            'alltoall = { bytes = "4 KiB", iterations = 200 }',
+        ),
+        "messages",
+        # Half of the other 70 messages of a rank.
+        times=35.0,
+        others=("packet_hops", "packet_messages"),
+    ),
+    "flit_hops": Unit(
+        (SMALL, MIDDLE),
+        _PIPELINED,
+        (_FLITS.format(0.3), _FLITS.format(0.05)),
+        "packet_hops",
+        times=16.0,
+    ),
+    "flow_messages": Unit(
+        (SMALL, LARGE),
+        '[network]\nfidelity = "flow"\n',
+        (_UNIFORM.format(0.05), _UNIFORM.format(0.15)),
+        "messages",
+    ),
+    "analytic_messages": Unit(
+        (SMALL, LARGE),
+        '[network]\nfidelity = "analytic"\n',
+        (_UNIFORM.format(0.05), _UNIFORM.format(0.15)),
+        "messages",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Rate:
+    """CPU seconds per unit of work with so much state, in a fast and in a slow run."""
+
+    state_bytes: float
+    fast: float
+    slow: float
 
 
 def place() -> Path:
-    """The path of the file."""
+    """The file of the rates."""
     import platformdirs
 
-    return Path(platformdirs.user_cache_dir("odonata", appauthor=False)) / "speed.json"
+    return Path(platformdirs.user_cache_dir("odonata", appauthor=False)) / "rates.json"
 
 
-def remember(run: Mapping[str, Any]) -> None:
-    """Records the speed of the run with this run.json, if it was long enough; never fails."""
-    long_enough = run["cpu_s"] >= LEAST_CPU_S and run["events"] >= LEAST_EVENTS
-    if not long_enough or run["outcome"] not in GOOD_OUTCOMES:
-        return
-    fidelity = run_fidelity.of_scenario(run["scenario"]).of_run
-    if fidelity not in (run_fidelity.PACKET, run_fidelity.ANALYTIC):
-        return
-    router = run["scenario"]["network"]["router"]
-    state = run["state_bytes_per_node"] * run["nodes"]
-    # However large the machine is, a part of the time was for the run.
-    cpu_s = max(run["cpu_s"] - BUILDING_S * state, 0.1 * run["cpu_s"])
-    counts = dict(run) | {"searches": run.get("schedule", {}).get("searches", 0.0)}
-    rate = work(router, counts, fidelity) * crowding(state) / cpu_s
-    with contextlib.suppress(OSError):
-        _write(_with(_read(), _kind(router, run["threads"], fidelity), rate))
-
-
-def work(router: str, counts: Mapping[str, Any], fidelity: str = run_fidelity.PACKET) -> float:
-    """Units of work of a run with these numbers of events, packet_hops, messages, searches and flows.
-
-    >>> counts = {"events": 900, "packet_hops": 400, "messages": 100, "searches": 50.0}
-    >>> work("input-queued", counts), work("pipelined", counts)
-    (757.5, 900.0)
-    >>> work("pipelined", counts | {"packet_hops": 0, "flows": 100}, "flow")
-    2357.5
-    """
-    if router == "pipelined" and fidelity == run_fidelity.PACKET:
-        return float(counts["events"])
-    of_messages = MESSAGE_WORK * counts["messages"] + SEARCH_WORK * counts["searches"]
-    return float(counts["packet_hops"] + of_messages + FLOW_WORK * counts.get("flows", 0.0))
-
-
-def crowding(state_bytes: float) -> float:
-    """Factor by which a unit of work takes longer with this much state.
-
-    >>> crowding(0.0), crowding(60 << 20), round(crowding(4e12), 3)
-    (1.0, 5.0, 9.0)
-    """
-    return 1 + CROWDED * state_bytes / (state_bytes + CROWDED_BYTES)
-
-
-def rate(router: str, threads: int = 1, fidelity: str = run_fidelity.PACKET) -> tuple[float, int] | None:
-    """Units of work per CPU-second of such runs on this computer, and the number of runs in the median.
-
-    Runs with one or several threads count as asked; without them, the others; None without any.
-    """
-    machine = _read().get(_machine())
-    for number in (threads, 3 - min(threads, 2)):
-        if rates := _rates(machine, _kind(router, number, fidelity)):
-            return statistics.median(rates), len(rates)
-    return None
-
-
-def tell(report: dict[str, Any]) -> dict[str, Any]:
-    """The report of `check` with the CPU time on this computer, from earlier runs.
-
-    `runs` of its cost is their number; 0: the rate is assumed.
-    """
+def tell(report: dict[str, Any], rates: Callable[[str], list[Rate]] | None = None) -> dict[str, Any]:
+    """Adds the time of the run to the report of `check`, from `rates` by unit (default: this computer's)."""
     cost = report["cost"]
-    if cost is None:
-        return report
-    router, fidelity = cost["router"], cost["fidelity"]
-    threads = (report["parallel"] or {}).get("threads", 1)
-    assumed = ASSUMED_OTHERS if fidelity != run_fidelity.PACKET else ASSUMED.get(router, ASSUMED_OTHERS)
-    units, cost["runs"] = rate(router, threads, fidelity) or (assumed, 0)
-    state = report["memory"]["idle_bytes"] if report["memory"] else 0
-    runs_s = work(router, cost, fidelity) * crowding(state) / units
-    cost["cpu_s"] = runs_s + BUILDING_S * state
-    if cost["events"] > 0 and runs_s > 0:
-        cost["events_per_cpu_s"] = cost["events"] / runs_s
+    if cost is not None:
+        state = report["memory"]["idle_bytes"] if report["memory"] else 0
+        counts = {unit: cost[unit] for unit in UNITS}
+        # A visit of a packet to a pipelined router is the visits of its flits.
+        if counts["flit_hops"]:
+            counts["packet_hops"] = 0.0
+        detour = cost["longest_packet_hops"] / max(cost["packet_hops"], 1.0)
+        least, most = duration(counts, detour, state, rates or here)
+        cost["time"] = {"least_s": least, "most_s": most, "source": "rates", "trial": None}
     return report
 
 
-def _kind(router: str, threads: int, fidelity: str = run_fidelity.PACKET) -> str:
-    """The key under which similar runs are recorded.
+def duration(
+    counts: Mapping[str, float], detour: float, state: float, rates: Callable[[str], list[Rate]]
+) -> tuple[float, float]:
+    """The least and the most CPU seconds for so many units of work; `detour`: of the longest paths.
 
-    >>> _kind("pipelined", 1), _kind("pipelined", 8), _kind("pipelined", 1, "analytic")
-    ('work pipelined', 'work pipelined, threads', 'work analytic')
+    >>> rates = {"packet_hops": [Rate(1e6, 1e-7, 2e-7), Rate(1e8, 3e-7, 6e-7)]}
+    >>> least, most = duration({"packet_hops": 1e6, "searches": 0.0}, 1.5, 1e7, rates.__getitem__)
+    >>> round(least, 3), round(most, 3)
+    (0.2, 0.6)
     """
-    # Older files have the name of the router alone.
-    kind = router if fidelity == run_fidelity.PACKET else fidelity
-    return f"work {kind}" if threads <= 1 else f"work {kind}, threads"
+    least, most = 0.0, 0.0
+    for unit, count in counts.items():
+        if count > 0:
+            fast, slow = between(rates(unit), state)
+            least += count * fast
+            most += count * slow * (detour if unit in ("packet_hops", "flit_hops") else 1.0)
+    return least, most
+
+
+def between(rates: list[Rate], state: float) -> tuple[float, float]:
+    """The rates for so much state, interpolated by its logarithm.
+
+    >>> rates = [Rate(1e6, 1.0, 2.0), Rate(1e8, 3.0, 6.0)]
+    >>> between(rates, 0.0), between(rates, 1e7), between(rates, 1e12)
+    ((1.0, 2.0), (2.0, 4.0), (3.0, 6.0))
+    """
+    first, last = rates[0], rates[-1]
+    if state <= first.state_bytes or first.state_bytes >= last.state_bytes:
+        return first.fast, first.slow
+    share = math.log(state / first.state_bytes) / math.log(last.state_bytes / first.state_bytes)
+    share = min(share, 1.0)
+    return first.fast + share * (last.fast - first.fast), first.slow + share * (last.slow - first.slow)
+
+
+def here(unit: str) -> list[Rate]:
+    """The rates of this computer: from the file, or measured and written to it."""
+    content = _read()
+    machine = content.pop(_machine(), None)
+    machine = machine if isinstance(machine, dict) else {}
+    if (known := _rates(machine.get(unit))) is not None:
+        return known
+    found = measure(unit, here)
+    # The measurement may have written other units.
+    machine = machine | _read().get(_machine(), {})
+    machine[unit] = [[rate.state_bytes, rate.fast, rate.slow] for rate in found]
+    kept = dict(list(content.items())[-(MOST_MACHINES - 1) :])
+    with contextlib.suppress(OSError):
+        _write(kept | {_machine(): machine})
+    return found
+
+
+def measure(
+    name: str, rates: Callable[[str], list[Rate]], clock: Callable[[], float] = time.process_time
+) -> list[Rate]:
+    """The rates of a unit by `clock`; `rates` has those of the other units in its runs."""
+    unit = UNITS[name]
+    found = []
+    for machine in unit.machines:
+        times = []
+        texts = [_scenario(machine, unit.network, workload) for workload in unit.workloads]
+        state = json.loads(_core.check(texts[0], "rates.toml"))["memory"]["idle_bytes"]
+        for text in texts:
+            done, spent = _run(_core.Simulation(text, "rates.toml"), clock)
+            if "packet_hops" in unit.others:
+                spent -= done["packet_hops"] * between(rates("packet_hops"), state)[0]
+            if "packet_messages" in unit.others:
+                spent -= done["messages"] * between(rates("packet_messages"), state)[0]
+            times.append(max(spent, 0.0) / max(done[unit.progress] * unit.times, 1.0))
+        found.append(Rate(state, min(times), max(times)))
+    return found
+
+
+def _run(simulation: _core.Simulation, clock: Callable[[], float]) -> tuple[dict[str, float], float]:
+    """The packet-hops and messages of a stretch of a run, and its time."""
+    before: Any = {}
+    begin = clock()
+    while not before or clock() - begin < WARM_UP_S:
+        before = simulation.advance(SLICE_S)
+    after, begin, spent = before, clock(), 0.0
+    while spent < MEASURED_S and not after["finished"]:
+        after = simulation.advance(SLICE_S)
+        spent = clock() - begin
+    return {count: after[count] - before[count] for count in ("packet_hops", "messages")}, spent
+
+
+def _scenario(machine: tuple[int, int, int, int], network: str, workload: str) -> str:
+    groups, routers, nodes, ports = machine
+    return (
+        f"[machine.dragonfly]\ngroups = {groups}\nrouters_per_group = {routers}\nnodes_per_router = {nodes}\n"
+        f'global_ports_per_router = {ports}\n{network}[run]\nscheduler = "sequential"\nmessage_rows = 0\n'
+        f"[[jobs]]\nranks = {groups * routers * nodes}\nworkload.{workload}\n"
+    )
 
 
 def _machine() -> str:
@@ -146,7 +230,7 @@ def _machine() -> str:
 
 
 def _read() -> dict[str, Any]:
-    """The content of the file; empty if it cannot be read or has another format."""
+    """The content of the file; empty if it is unreadable or no file of ours."""
     try:
         content = json.loads(foreign.read_bytes(place()))
     except (OSError, ValueError, RecursionError):
@@ -154,29 +238,24 @@ def _read() -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def _rates(machine: Any, kind: str) -> list[float]:
-    """The recorded rates of a computer.
+def _rates(written: Any) -> list[Rate] | None:
+    """The rates of a unit as written to the file; None if they are not valid.
 
-    >>> _rates({"pipelined": [2e6, "fast", -1.0, True]}, "pipelined"), _rates(None, "pipelined")
-    ([2000000.0], [])
+    >>> _rates([[1e6, 1e-7, 2e-7]]), _rates([]), _rates([[1e6, True, 2e-7]]), _rates(None)
+    ([Rate(state_bytes=1000000.0, fast=1e-07, slow=2e-07)], None, None, None)
     """
-    rates = machine.get(kind) if isinstance(machine, dict) else None
-    if not isinstance(rates, list):
-        return []
-    numbers = [float(rate) for rate in rates if isinstance(rate, int | float) and not isinstance(rate, bool)]
-    return [number for number in numbers if 0 < number < 1e12][-KEPT:]
 
+    def valid(one: Any) -> bool:
+        return isinstance(one, list) and len(one) == 3 and all(type(value) is float for value in one)
 
-def _with(content: dict[str, Any], kind: str, rate: float) -> dict[str, Any]:
-    """`content` with one more run on this computer, as its newest."""
-    machine = content.pop(_machine(), None)
-    machine = machine if isinstance(machine, dict) else {}
-    machine[kind] = [*_rates(machine, kind), rate][-KEPT:]
-    return dict(list(content.items())[-(MOST_MACHINES - 1) :]) | {_machine(): machine}
+    if not isinstance(written, list) or not written or not all(valid(one) for one in written):
+        return None
+    found = [Rate(*one) for one in written]
+    return found if all(0 <= rate.fast <= rate.slow < math.inf for rate in found) else None
 
 
 def _write(content: dict[str, Any]) -> None:
-    """Replaces the file; of two simultaneous replacements one is lost."""
+    """Replaces the file; of two simultaneous writes one is lost."""
     file = place()
     file.parent.mkdir(parents=True, exist_ok=True)
     clear(file.parent)

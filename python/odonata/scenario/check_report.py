@@ -6,7 +6,7 @@ import os
 from typing import Any, TextIO
 
 from odonata.base.terminal import console, explain, say, show_table, table
-from odonata.base.wording import cables, digits, duration, factor, rate, share, size
+from odonata.base.wording import cables, digits, duration, rate, share, size
 from odonata.scenario import run_fidelity
 
 _CLASSES = ("terminal", "local", "global", "column")
@@ -180,7 +180,7 @@ def _jobs(jobs: list[dict[str, Any]]) -> Any:
 
 
 def _traffic(job: dict[str, Any]) -> str:
-    """The estimated messages, reads and writes of a job."""
+    """The counted messages and I/O of a job."""
     if not job["estimated_bytes"]:
         return "open"
     return f"{'>' if job['at_least'] else '~'} {size(job['estimated_bytes'])}"
@@ -265,11 +265,7 @@ def _division(division: dict[str, Any]) -> str:
         return f"{text}:"
     if division["lookahead_s"] is None:
         return f"Divided, the machine would have {text}, independent of each other:"
-    return (
-        f"Divided, the machine would have {text}; windows of {duration(division['lookahead_s'])}"
-        f" with about {rate(division['events_per_window'])} events, {factor(division['speed_up'])}"
-        " the speed of one part:"
-    )
+    return f"Divided, the machine would have {text}; windows of {duration(division['lookahead_s'])}:"
 
 
 def _span(values: list[int]) -> str:
@@ -323,55 +319,80 @@ def _tiers(tiers: list[dict[str, Any]]) -> Any:
     return page
 
 
-#: Shorter times are only bounded in messages.
+#: Shorter times are not told apart.
 _SHORT_S = 0.1
 
 
 def _cost(cost: dict[str, Any]) -> list[str]:
-    """Packets and events of the run, and its CPU time.
+    """The counted work, and its time.
 
-    >>> cost = {"packets": 120e3, "packet_hops": 480e3, "events": 960e3, "events_per_cpu_s": 8e6}
-    >>> cost |= {"fidelity": "packet"}
-    >>> print(_cost(cost | {"cpu_s": 0.12, "runs": 0, "baselines": 0})[1])
-    time: about 120 ms on one core, at 8 M events per second (assumed: no run here yet)
+    >>> cost = {"operations": 9e3, "messages": 6e3, "bytes": 2**30, "packets": 120e3, "packet_hops": 480e3}
+    >>> cost |= {"longest_packet_hops": 960e3, "fidelity": "packet", "time": None, "at_least": False}
+    >>> print(*_cost(cost | {"baselines": 0}), sep="\\n")
+    about 9 k operations, 6 k messages with 1 GiB
+    about 120 k packets, 480 k packet-hops (960 k with detours)
     """
-    if cost["fidelity"] in (run_fidelity.PACKET, run_fidelity.MIXED):
-        counts = [f"{rate(cost['packets'])} packets", f"{rate(cost['packet_hops'])} packet-hops"]
-    else:
-        counts = [f"{rate(cost['messages'])} messages"]
-    return [f"about {', '.join(counts)}, {rate(cost['events'])} events", *_time(cost)]
+    least = "at least" if cost["at_least"] else "about"
+    operations = [f"{rate(cost['operations'])} operations"] if cost["operations"] else []
+    counts = [*operations, f"{rate(cost['messages'])} messages with {size(cost['bytes'])}"]
+    lines = [f"{least} {', '.join(counts)}"]
+    if cost["packet_hops"]:
+        longest = cost["longest_packet_hops"]
+        detours = f" ({rate(longest)} with detours)" if longest > 1.01 * cost["packet_hops"] else ""
+        lines.append(
+            f"{least} {rate(cost['packets'])} packets, {rate(cost['packet_hops'])} packet-hops{detours}"
+        )
+    return [*lines, *_time(cost)]
 
 
 def _time(cost: dict[str, Any]) -> list[str]:
     """The CPU time.
 
-    >>> cost = {"cpu_s": 0.12, "events_per_cpu_s": 8e6, "runs": 3, "baselines": 0, "fidelity": "packet"}
+    >>> cost = {"time": {"least_s": 0.12, "most_s": 0.3, "source": "rates", "trial": None}, "baselines": 0}
     >>> print(*_time(cost))
-    time: about 120 ms on one core, at 8 M events per second, as in the last 3 runs with such routers here
+    time: 120 ms to 300 ms on one core, by the speed of this computer
     >>> print(_time(cost | {"baselines": 2})[1])
-    with 2 baselines, each job alone: about 240 ms of CPU time
-    >>> _time(cost | {"cpu_s": 5e-7})
+    with 2 baselines, each job alone: 240 ms to 600 ms of CPU time
+    >>> _time({"time": cost["time"] | {"least_s": 5e-7, "most_s": 1e-6}, "baselines": 0})
     ['time: less than 100 ms on one core, plus startup']
+    >>> trial = {"cpu_s": 2.0, "simulated_s": 1e-3, "messages": 5, "fraction": 0.25}
+    >>> time = {"least_s": 7.0, "most_s": 8.0, "source": "trial", "trial": trial}
+    >>> print(*_time({"time": time, "baselines": 0}))
+    time: 7 s to 8 s on one core, by a trial of 2 s, which completed 25% of the run
+    >>> print(*_time({"time": time | {"trial": trial | {"fraction": 1.0}}, "baselines": 0}))
+    time: 7 s to 8 s on one core, by a trial, which completed the run
     """
-    speed = rate(cost["events_per_cpu_s"])
-    alike = "with such routers" if cost["fidelity"] == run_fidelity.PACKET else "with such messages"
-    known = {
-        0: f"at {speed} events per second (assumed: no run here yet)",
-        1: f"at {speed} events per second, as in the last run {alike} here",
-    }
-    # The cost of flows depends on how many share links, which is unknown before the run.
-    if cost["fidelity"] in (run_fidelity.FLOW, run_fidelity.MIXED):
-        known[0] = "roughly: the cost of flows depends on the sharing of links"
-    last = f"at {speed} events per second, as in the last {cost['runs']} runs {alike} here"
-    if cost["cpu_s"] < _SHORT_S:
+    found = cost["time"]
+    if found is None:
+        return []
+    trial = found["trial"]
+    if trial is None:
+        source = "by the speed of this computer"
+    elif trial["fraction"] >= 1.0:
+        source = "by a trial, which completed the run"
+    else:
+        done = share(trial["fraction"], 1)
+        source = f"by a trial of {duration(trial['cpu_s'])}, which completed {done} of the run"
+    if found["most_s"] is not None and found["most_s"] < _SHORT_S:
         lines = [f"time: less than {duration(_SHORT_S)} on one core, plus startup"]
     else:
-        lines = [f"time: about {duration(cost['cpu_s'])} on one core, {known.get(cost['runs'], last)}"]
+        lines = [f"time: {_range(found, 1)} on one core, {source}"]
     if baselines := cost["baselines"]:
-        # Every packet belongs to one job, so that all baselines together cost as much as the run.
-        both = duration(2 * cost["cpu_s"])
-        lines.append(f"with {baselines} baselines, each job alone: about {both} of CPU time")
+        # Each packet belongs to one job, so all baselines together cost what the run costs.
+        lines.append(f"with {baselines} baselines, each job alone: {_range(found, 2)} of CPU time")
     return lines
+
+
+def _range(time: dict[str, Any], times: int) -> str:
+    """So many times a range of times.
+
+    >>> _range({"least_s": 1.0, "most_s": None}, 2), _range({"least_s": 1.0, "most_s": 1.0}, 1)
+    ('more than 2 s', 'about 1 s')
+    """
+    if time["most_s"] is None:
+        return f"more than {duration(times * time['least_s'])}"
+    least, most = (duration(times * time[key]) for key in ("least_s", "most_s"))
+    return f"about {least}" if least == most else f"{least} to {most}"
 
 
 #: The limit of memory, in words.

@@ -4354,9 +4354,8 @@ class ListedParts(Table):
 Scheduler = Literal["auto", "sequential", "conservative", "optimistic"]
 """The scheduler. All give equal results.
 
-`auto`: Conservative if threads are expected to save a quarter of the wall time, otherwise sequential;
-`odonata check` reports the choice and the reason. The run measures how many threads save that much, and
-uses no more.
+`auto`: Sequential for the first second; then the run tries parts on several threads, and keeps them if
+they save a quarter of the wall time. `odonata check` reports the parts, and the run the choice.
 
 `sequential`: One event after the other; part by part if the machine is larger than the caches of a core.
 

@@ -37,11 +37,6 @@ impl<T: Copy + Default + PartialEq> GrowableStore<T> {
     pub fn iter(&self) -> impl Iterator<Item = (usize, &T)> + '_ {
         self.0.iter().enumerate().filter(|(_, cell)| **cell != T::default())
     }
-
-    /// Bytes of memory held.
-    pub fn memory(&self) -> usize {
-        self.0.memory()
-    }
 }
 
 impl<T: Copy + Default + PartialEq> Default for GrowableStore<T> {
@@ -65,6 +60,10 @@ impl<T: Copy + Default + PartialEq + serde::Serialize> Journalled for GrowableSt
 
     fn logged(&self) -> usize {
         self.0.logged()
+    }
+
+    fn memory(&self) -> usize {
+        self.0.memory()
     }
 
     fn fingerprint(&self, digest: &mut Digest) {

@@ -63,11 +63,6 @@ impl<T: Copy> RangeStore<T> {
     pub fn iter(&self) -> std::slice::Iter<'_, T> {
         self.cells.iter()
     }
-
-    /// Bytes of memory held, the log included.
-    pub fn memory(&self) -> usize {
-        self.cells.memory()
-    }
 }
 
 /// Journalled cells of numbers that are scattered over the model.
@@ -140,11 +135,6 @@ impl<T: Copy> SparseStore<T> {
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
-
-    /// Bytes of memory held, including the log but not the tables.
-    pub fn memory(&self) -> usize {
-        self.cells.memory()
-    }
 }
 
 impl<T: Copy> Default for SparseStore<T> {
@@ -185,6 +175,9 @@ macro_rules! journalled_cells {
             }
             fn logged(&self) -> usize {
                 self.cells.logged()
+            }
+            fn memory(&self) -> usize {
+                self.cells.memory()
             }
             fn fingerprint(&self, digest: &mut Digest) {
                 self.cells.fingerprint(digest);

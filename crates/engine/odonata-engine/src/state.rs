@@ -96,6 +96,8 @@ pub trait Journalled {
     fn commit(&mut self);
     /// Size of the undo log in bytes.
     fn logged(&self) -> usize;
+    /// Bytes of memory held by the cells and the undo log, at their present capacity.
+    fn memory(&self) -> usize;
     /// Adds the saved form of the state to a digest: proves that undo restored it.
     fn fingerprint(&self, digest: &mut crate::Digest);
 }
@@ -128,6 +130,9 @@ macro_rules! journalled {
             }
             fn logged(&self) -> usize {
                 0 $( + $crate::Journalled::logged(&self.$field) )*
+            }
+            fn memory(&self) -> usize {
+                0 $( + $crate::Journalled::memory(&self.$field) )*
             }
             fn fingerprint(&self, digest: &mut $crate::Digest) {
                 $( $crate::Journalled::fingerprint(&self.$field, digest); )*
@@ -274,11 +279,6 @@ impl<T: Copy> Store<T> {
             false => 0,
         }
     }
-
-    /// Bytes of memory held, the log included.
-    pub fn memory(&self) -> usize {
-        self.cells.capacity() * size_of::<T>() + self.log.capacity() * size_of::<(Savepoint, u32, T)>()
-    }
 }
 
 impl<T: Copy> Default for Store<T> {
@@ -309,6 +309,10 @@ impl<T: Journalled> Journalled for Option<Box<T>> {
 
     fn logged(&self) -> usize {
         self.as_ref().map_or(0, |state| state.logged())
+    }
+
+    fn memory(&self) -> usize {
+        self.as_ref().map_or(0, |state| size_of::<T>() + state.memory())
     }
 
     fn fingerprint(&self, digest: &mut crate::Digest) {
@@ -344,6 +348,10 @@ impl<T: Copy + serde::Serialize> Journalled for Store<T> {
 
     fn logged(&self) -> usize {
         self.log.len() * size_of::<(Savepoint, u32, T)>()
+    }
+
+    fn memory(&self) -> usize {
+        self.cells.capacity() * size_of::<T>() + self.log.capacity() * size_of::<(Savepoint, u32, T)>()
     }
 
     fn fingerprint(&self, digest: &mut crate::Digest) {

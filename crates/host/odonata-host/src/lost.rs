@@ -239,8 +239,4 @@ impl LostTime {
             self.stamps.forget::<M>(dependent.key());
         }
     }
-
-    pub(crate) fn footprint(&self) -> usize {
-        self.stamps.memory() + self.path.memory() + self.progress.memory() + self.outside.memory()
-    }
 }

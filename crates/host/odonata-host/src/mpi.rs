@@ -39,14 +39,3 @@ odonata_engine::journalled!(Mpi {
     deferred,
     log,
 });
-
-impl Mpi {
-    /// Bytes of memory held, excluding records.
-    pub(crate) fn footprint(&self) -> usize {
-        self.matching.footprint()
-            + self.requests.footprint()
-            + self.sequences.footprint()
-            + self.rendezvous.footprint()
-            + self.deferred.footprint()
-    }
-}

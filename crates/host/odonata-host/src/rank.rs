@@ -262,9 +262,4 @@ impl Ranks {
     pub(crate) fn live(&self) -> u32 {
         self.activities.live()
     }
-
-    /// Bytes of memory held, excluding the memory of programs.
-    pub(crate) fn footprint(&self) -> usize {
-        self.ranks.memory() + self.activities.memory() + self.lost.footprint()
-    }
 }

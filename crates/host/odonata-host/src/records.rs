@@ -138,9 +138,4 @@ impl Records {
     pub(crate) fn reports(&self) -> &[ReportRecord] {
         self.reports.as_slice()
     }
-
-    /// Bytes of memory held, excluding the tables.
-    pub(crate) fn footprint(&self) -> usize {
-        self.metrics.memory()
-    }
 }

@@ -109,11 +109,6 @@ impl Transport {
     pub(crate) fn live(&self) -> u32 {
         self.local.live()
     }
-
-    /// Bytes of memory held.
-    pub(crate) fn footprint(&self) -> usize {
-        self.streams.memory() + self.local.memory()
-    }
 }
 
 impl Hosts {

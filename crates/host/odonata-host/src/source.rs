@@ -59,10 +59,6 @@ impl Sources {
     fn edit<M: Mode>(&mut self, rank: u32) -> &mut Source {
         self.sources.edit::<M>(rank)
     }
-
-    pub(crate) fn footprint(&self) -> usize {
-        self.sources.memory()
-    }
 }
 
 impl Hosts {

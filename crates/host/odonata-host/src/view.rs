@@ -102,17 +102,4 @@ impl Hosts {
         self.io.servers.charge_open_waits(now);
         self.io.metadata.charge_open_waits(now);
     }
-
-    /// Bytes of memory held by the state of the hosts, excluding records and storage servers.
-    pub fn memory(&self) -> usize {
-        self.ranks.footprint()
-            + self.mpi.footprint()
-            + self.io.calls.footprint()
-            + self.io.client.footprint()
-            + self.jobs.footprint()
-            + self.sources.footprint()
-            + self.transport.footprint()
-            + self.records.footprint()
-            + size_of_val(&self.layout.ranks[..])
-    }
 }

@@ -74,10 +74,6 @@ impl Analytic {
         self.params
     }
 
-    pub(crate) fn memory(&self) -> usize {
-        self.interfaces.memory()
-    }
-
     /// A message is submitted to the interface of its source.
     pub(crate) fn enqueue<C: HandlerContext, P: Payload>(
         &mut self,

@@ -212,18 +212,6 @@ impl Flow {
         self.first_wake_up_id | link
     }
 
-    pub(crate) fn memory(&self) -> usize {
-        self.ports.memory()
-            + self.vcs.memory()
-            + self.in_flight.memory()
-            + self.credits.memory()
-            + self.flits.memory()
-            + self.observers.memory()
-            + self.coupling.memory()
-            + self.late_tails.memory()
-            + self.exhaustion.memory()
-    }
-
     /// Bytes per link without credits in flight, and per virtual channel.
     pub(crate) const BYTES_PER_LINK: usize = Links::BYTES_PER_LINK + size_of::<OutPort>();
     /// Bytes per router port, in addition to those of its link.

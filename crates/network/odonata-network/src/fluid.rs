@@ -173,12 +173,6 @@ impl Fluid {
         &self.links
     }
 
-    pub(crate) fn memory(&self) -> usize {
-        let of_messages = self.flights.memory() + self.queues.memory() + self.sendings.memory();
-        let of_links = self.links.memory() + self.coupled.memory() + self.flow_queues.memory();
-        self.rates.memory() + of_messages + of_links + self.blame.memory()
-    }
-
     /// Waits between traffics, unsorted.
     pub(crate) fn charges(&self) -> impl Iterator<Item = LinkCharge> + '_ {
         self.blame.charges()

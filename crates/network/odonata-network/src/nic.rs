@@ -102,10 +102,6 @@ impl Nics {
 
     pub(crate) const BYTES_PER_QUEUE: usize = size_of::<SourceQueue>();
 
-    pub(crate) fn memory(&self) -> usize {
-        self.lanes.memory()
-    }
-
     /// Queues per NIC, over all classes: equal to the channels of its link unless routers are pipelined.
     #[inline(always)]
     fn queues_per_nic(&self) -> u8 {

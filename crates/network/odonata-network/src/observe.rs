@@ -233,9 +233,4 @@ impl Observers {
             false => Carried::default(),
         }
     }
-
-    /// Bytes of the instruments' state per link and per message.
-    pub(crate) fn memory(&self) -> usize {
-        self.statistics.memory() + self.queues.memory() + self.contention.memory()
-    }
 }

@@ -176,10 +176,6 @@ impl RemoteCongestion {
         table
     }
 
-    pub(crate) fn memory(&self) -> usize {
-        self.newest.memory() + self.reports.memory() + self.next.memory() + self.fresh.memory()
-    }
-
     /// Whether loads of other routers' ports are known.
     #[inline(always)]
     pub(crate) fn is_on<U: Uses>(&self) -> bool {

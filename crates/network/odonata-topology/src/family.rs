@@ -87,12 +87,6 @@ pub trait FamilySettings: Sized {
     fn worst_case(&self) -> WorstCase {
         WorstCase::Neighbours
     }
-
-    /// Measured number of routers that a packet visits to a node of its own group; otherwise, estimates use distances
-    /// in the graph.
-    fn measured_hops_inside(&self) -> Option<f64> {
-        None
-    }
 }
 
 /// A graph built by a family.
@@ -258,13 +252,6 @@ macro_rules! families {
             pub fn worst_case(&self) -> WorstCase {
                 match self {
                     $(Kind::$variant(settings) => settings.worst_case(),)*
-                }
-            }
-
-            /// See [`FamilySettings::measured_hops_inside`].
-            pub fn measured_hops_inside(&self) -> Option<f64> {
-                match self {
-                    $(Kind::$variant(settings) => settings.measured_hops_inside(),)*
                 }
             }
         }

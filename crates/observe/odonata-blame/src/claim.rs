@@ -145,10 +145,6 @@ impl Charged {
             ((cell % self.owners) as Owner, (cell / self.owners) as Cause, time)
         })
     }
-
-    pub(crate) fn memory(&self) -> usize {
-        self.cells.memory()
-    }
 }
 
 const _: () = assert!(size_of::<Claim>() == 64);

@@ -238,11 +238,6 @@ impl Histories {
         }
         *self.edit::<M>(line) = history;
     }
-
-    /// Bytes of memory held.
-    pub fn memory(&self) -> usize {
-        self.lines.memory() + self.spans.memory()
-    }
 }
 
 #[cfg(test)]

@@ -414,11 +414,6 @@ impl Ledger {
         lines * size_of::<Line>() as u64
     }
 
-    /// Bytes of memory held.
-    pub fn memory(&self) -> usize {
-        self.lines.memory() + self.claims.memory() + self.charged.memory() + self.series.memory()
-    }
-
     /// Adds every charge to a digest.
     pub fn results(&self, digest: &mut Digest) {
         for charge in self.charges() {

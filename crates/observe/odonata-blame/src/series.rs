@@ -207,10 +207,6 @@ impl Series {
             }
         })
     }
-
-    pub(crate) fn memory(&self) -> usize {
-        self.cells.memory()
-    }
 }
 
 odonata_engine::journalled!(Series { cells });

@@ -310,11 +310,6 @@ impl Shares {
     pub fn series_end(&self) -> Option<Time> {
         self.series.end()
     }
-
-    /// Bytes of memory held.
-    pub fn memory(&self) -> usize {
-        self.lines.memory() + self.members.memory() + self.charged.memory() + self.series.memory()
-    }
 }
 
 /// An iteration over the owners of a line and their charges.

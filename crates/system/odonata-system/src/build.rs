@@ -63,6 +63,15 @@ pub(crate) fn virtual_channels_of(r: &resolved::Routing, routing: &Routing) -> V
     LinkClass::ALL.map(|class| need[class as usize].max(vcs.and_then(|vcs| vcs.of(class)).unwrap_or(0)))
 }
 
+/// Virtual channels that any routing needs at least: one per class with links, or more if the scenario sets them.
+pub(crate) fn least_virtual_channels(scenario: &Resolved) -> VirtualChannels {
+    let (ports, vcs) = (&scenario.layout.extent().ports, scenario.network.routing.vcs);
+    LinkClass::ALL.map(|class| match ports[class as usize] {
+        0 => 0,
+        _ => vcs.and_then(|vcs| vcs.of(class)).unwrap_or(1).max(1),
+    })
+}
+
 /// A machine with its jobs, to be built as a whole or in parts.
 #[derive(Debug)]
 pub struct Plan {

@@ -25,10 +25,6 @@ use odonata_units::Time;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Assumed events per CPU-second of the cost estimate: for packet-level routers, and for pipelined ones (`odonata
-/// bench` measures them).
-const EVENTS_PER_CPU_S: (f64, f64) = (8e6, 4e6);
-
 /// The report of `odonata check`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Report {
@@ -50,7 +46,7 @@ pub struct Report {
     pub congestion_control: CongestionControl,
     /// Scheduler, threads and parts of a run on this computer; null without jobs.
     pub parallel: Option<ParallelReport>,
-    /// A rough estimate of the cost of the run; null without jobs.
+    /// The counted work of the run; null without jobs.
     pub cost: Option<CostReport>,
     /// A rough estimate of its memory, and the available memory.
     pub memory: Option<MemoryReport>,
@@ -100,13 +96,13 @@ pub struct JobReport {
     pub rules: String,
     /// The fidelity of its messages.
     pub fidelity: Fidelity,
-    /// Estimated payload of its messages and its I/O, bytes; 0 for traffic whose duration depends on other jobs.
+    /// Counted payload of its messages and its I/O, bytes; 0 for traffic whose duration depends on other jobs.
     pub estimated_bytes: f64,
-    /// Ranks sampled for the estimate; the others are assumed to do as much on average.
+    /// Ranks sampled; the others are assumed to do as much on average.
     pub counted_ranks: u32,
     /// Share of these ranks' operations that was counted; the rest is extrapolated.
     pub counted_share: f64,
-    /// Whether the job has more operations than counted: the estimate is a lower bound.
+    /// Whether the job has more operations than counted: the counts are lower bounds.
     pub at_least: bool,
 }
 
@@ -131,34 +127,68 @@ pub struct RoutingReport {
     pub cycle: Vec<String>,
 }
 
-/// A rough estimate of the cost of the run.
+/// The counted work of a run, and its time.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CostReport {
-    /// Messages, including those of I/O.
+    /// Operations of all ranks. These counts are exact if all jobs were counted as a whole, otherwise extrapolated.
+    pub operations: f64,
+    /// Messages, including I/O and the requests and answers of a rendezvous.
     pub messages: f64,
-    /// Packets.
-    pub packets: f64,
-    /// Routers visited by them.
-    pub packet_hops: f64,
+    /// Payload of messages and I/O, bytes.
+    pub bytes: f64,
     /// Messages and receives examined for matching, if a rank has several open at once.
     pub searches: f64,
-    /// Events; for pipelined routers one for each of their busy cycles.
-    pub events: f64,
-    /// For messages sent as flows, the number of flows: one per path of a message.
-    pub flows: f64,
+    /// Packets.
+    pub packets: f64,
+    /// Routers visited by packets on an idle network.
+    pub packet_hops: f64,
+    /// The same if adaptive routing takes detours only.
+    pub longest_packet_hops: f64,
+    /// Routers visited by flits, for pipelined routers; otherwise 0.
+    pub flit_hops: f64,
+    /// Messages of programs and I/O sent as packets; those of synthetic traffic cost no more than their packets.
+    pub packet_messages: f64,
+    /// Messages sent as flows.
+    pub flow_messages: f64,
+    /// Messages that follow the analytic model.
+    pub analytic_messages: f64,
     /// Fidelity of messages: packet, flow or analytic; mixed if jobs differ.
     pub fidelity: &'static str,
-    /// The router model, which determines the cost of an event.
+    /// The router model.
     pub router: RouterModel,
-    /// Assumed events per CPU-second for this router model, number of messages and state size.
-    pub events_per_cpu_s: f64,
-    /// Runs on this computer that support this rate; 0: it is assumed.
-    pub runs: u32,
-    /// CPU seconds on one core, at that rate, including the build of the machine.
-    pub cpu_s: f64,
-    /// Additional baselines: runs of one job alone; 0: none. Together they cost about as much as the run itself,
-    /// because each packet belongs to one job.
+    /// Whether some job has more operations than counted: the counts are lower bounds.
+    pub at_least: bool,
+    /// Baselines: further runs of one job alone; 0: none. Together they cost about as much as the run itself, because
+    /// each packet belongs to one job.
     pub baselines: usize,
+    /// The CPU time of the run on one core; null if unknown.
+    pub time: Option<TimeReport>,
+}
+
+/// The CPU time of a run on one core, including the build of the machine.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TimeReport {
+    /// At least so many seconds.
+    pub least_s: f64,
+    /// At most so many seconds.
+    pub most_s: f64,
+    /// The source: "rates" for the rates of this computer, "trial" for the beginning of the run.
+    pub source: &'static str,
+    /// The trial, if there was one.
+    pub trial: Option<TrialReport>,
+}
+
+/// The beginning of a run, as a trial.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TrialReport {
+    /// Its CPU time, seconds.
+    pub cpu_s: f64,
+    /// Its simulated time, seconds.
+    pub simulated_s: f64,
+    /// Messages delivered.
+    pub messages: u64,
+    /// The completed share of the run; 1 if the run ended.
+    pub fraction: f64,
 }
 
 /// The routing report of a machine: its virtual channels, and whether it can deadlock.
@@ -233,17 +263,20 @@ fn report(whole: &Scenario) -> Result<Report, Problem> {
 }
 
 fn cost(scenario: &Resolved, estimate: &Estimate) -> CostReport {
-    let events_per_cpu_s = match scenario.network.router {
-        RouterModel::Pipelined => EVENTS_PER_CPU_S.1,
-        _ => EVENTS_PER_CPU_S.0,
-    };
+    let (packet_hops, flit_hops) = estimate.hops();
+    let pipelined = scenario.network.router == RouterModel::Pipelined;
     CostReport {
+        operations: estimate.operations(),
         messages: estimate.messages(),
-        packets: estimate.packets(),
-        packet_hops: estimate.hops(),
+        bytes: estimate.bytes(),
         searches: estimate.searches(),
-        events: estimate.events(),
-        flows: estimate.flows(),
+        packets: estimate.packets(),
+        packet_hops,
+        longest_packet_hops: packet_hops * estimate.longest(),
+        flit_hops: if pipelined { flit_hops } else { 0.0 },
+        packet_messages: estimate.messages_of(Fidelity::Packet),
+        flow_messages: estimate.messages_of(Fidelity::Flow),
+        analytic_messages: estimate.messages_of(Fidelity::Analytic),
         fidelity: match scenario.fidelities() {
             Fidelities::Same(Fidelity::Packet) => "packet",
             Fidelities::Same(Fidelity::Flow) => "flow",
@@ -251,13 +284,12 @@ fn cost(scenario: &Resolved, estimate: &Estimate) -> CostReport {
             Fidelities::Of(_) => "mixed",
         },
         router: scenario.network.router,
-        events_per_cpu_s,
-        runs: 0,
-        cpu_s: estimate.events() / events_per_cpu_s,
+        at_least: estimate.at_least(),
         baselines: match scenario.jobs.len() {
             jobs if scenario.run.baselines && jobs > 1 => jobs,
             _ => 0,
         },
+        time: None,
     }
 }
 

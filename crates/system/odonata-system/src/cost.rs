@@ -16,7 +16,7 @@ pub(crate) struct Spent {
 /// Measures the cost of a run, from the build of its machine on.
 pub(crate) struct Meter {
     started: Instant,
-    cpu_started: Option<Duration>,
+    cpu_started: Duration,
     /// The cost before this process resumed the run.
     earlier: Spent,
 }
@@ -44,10 +44,9 @@ impl Meter {
     /// The cost so far.
     pub(crate) fn spent(&self) -> Spent {
         let wall = self.started.elapsed();
-        let cpu = cpu_time().zip(self.cpu_started);
         Spent {
             wall: self.earlier.wall + wall,
-            cpu: self.earlier.cpu + cpu.map_or(wall, |(now, then)| now.saturating_sub(then)),
+            cpu: self.earlier.cpu + cpu_time().saturating_sub(self.cpu_started),
             peak_rss: self.earlier.peak_rss.max(peak_rss()),
         }
     }
@@ -61,9 +60,9 @@ pub(crate) struct Cost {
     pub(crate) events: u64,
 }
 
-/// CPU time of this process so far.
-fn cpu_time() -> Option<Duration> {
-    cpu_time::ProcessTime::try_now().ok().map(|time| time.as_duration())
+/// CPU time of this process so far; zero if unknown.
+pub(crate) fn cpu_time() -> Duration {
+    cpu_time::ProcessTime::try_now().map_or(Duration::ZERO, |time| time.as_duration())
 }
 
 /// The largest resident size of this process so far, bytes; 0 if unknown.

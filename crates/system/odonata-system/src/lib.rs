@@ -30,7 +30,7 @@ mod warnings;
 pub use answer_schema::answer_schemas;
 pub use check::{
     CostReport, CutReport, DivisionReport, JobReport, MachineReport, ParallelReport, PartReport, Report, RoutingReport,
-    TierReport, TrafficClassReport, check, prove,
+    TierReport, TimeReport, TrafficClassReport, TrialReport, check, prove,
 };
 pub use formats::FORMATS;
 pub use memory::{MemoryItem, MemoryReport};

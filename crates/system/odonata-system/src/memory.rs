@@ -1,9 +1,8 @@
-//! What a run takes of the computer's memory: reckoned before anything large is built ([`Need`]), held against what this
-//! process may take ([`Available`]), and watched while the run goes on ([`Watch`]).
+//! The memory of a run: computed before anything large is built ([`Need`]), compared with the memory that this process
+//! may use ([`Available`]), and monitored during the run ([`Watch`]).
 //!
-//! Results do not depend on it, but for whether a run comes to its end: the one thing about a run that is a matter of the
-//! computer. What may wait in a run is bounded by the scenario as well (`nic.message_queue`), and that bound is hit at the
-//! same event everywhere.
+//! Results do not depend on it, except that a run may end early as out of memory. `nic.message_queue` bounds waiting
+//! messages independently of the computer.
 
 mod available;
 mod need;
@@ -15,7 +14,7 @@ pub use need::{MemoryItem, MemoryReport};
 pub(crate) use need::{Need, Spread};
 pub(crate) use watch::{Exceeded, Watch};
 
-/// A size for people, in the largest binary unit of which there is one at least, to two or three digits.
+/// A size with two to four digits, in the largest binary unit that it reaches.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let (mut value, mut unit) = (bytes as f64, 0);

@@ -1,86 +1,78 @@
-//! Who runs the events, on how many threads, over which parts of the machine: settled before a run, from what is known of
-//! it. Results do not depend on it.
+//! The scheduler, the threads and the parts of a run. Results do not depend on them.
 //!
-//! Parts are consecutive routers, divided by what each is [expected](crate::estimate) to have to do. Between parts,
-//! influence takes at least the lookahead of the cables that are cut; a conservative scheduler handles a window of that
-//! length at a time, all parts side by side, then agrees on the next. [`decide`] weighs what a window holds against what
-//! agreeing costs.
+//! Parts are consecutive routers with about equal [weights](crate::estimate). The cables between two parts delay any
+//! influence by the lookahead, so the parts work side by side for that long. A run with `scheduler = "auto"` starts on
+//! one thread; [`trial`](crate::simulation) measures whether parts on several threads shorten it.
 
-mod decide;
 mod measured;
-
-pub use decide::{Candidate, Decision, Situation, decide};
 
 pub(crate) use measured::in_words;
 
-use decide::fastest;
-
+use crate::build;
 use crate::estimate::Estimate;
 use crate::placement::Placement;
 use crate::scenario::Problem;
-use crate::scenario::resolved::{Parts, Resolved, RouterModel, Scheduler, Threads};
+use crate::scenario::resolved::{Parts, Resolved, RouterModel, Scheduler, Threads, Workload};
 use crate::scenario::run::Optimism;
-use odonata_engine::{Partition, Time};
-use odonata_network::hand_over_of;
+use odonata_engine::{Partition, ThreadTrial, Time};
 use odonata_network::lookahead::{self, LinkDelays};
+use odonata_network::{FLIT_CREDIT_BYTES, Footprint, hand_over_of};
 use odonata_topology::{LinkClass, Topology, partition};
 
-/// Bytes of a part that is to stay in a core's caches while it runs, where cuts cost something. Running 83,000 nodes group by
-/// group (288 nodes) instead of from one queue made a probe 2.5 times as fast, a pipelined dragonfly of 1,056 nodes 2.2 times.
-const CACHE: u32 = 2 << 20;
+/// Caches of a core: a machine with more state than this runs in clusters on one thread.
+const LAST_CACHE: u64 = 16 << 20;
+/// Share of the caches for a cluster of the sequential scheduler, and for a part with a state of its own.
+const CLUSTER: u64 = 512 << 10;
+const PART: u64 = 2 << 20;
 
-/// The same of parts that take turns over one state. Of 9,702 nodes in 1, 9, 25, 50 and 99 parts, 50 were the fastest (1.54, 1.25,
-/// 1.20, 1.13 and 1.14 s), of 1,056 nodes with pipelined routers 33 faster than 10 by a sixth.
-const CACHE_IN_TURN: u32 = 512 << 10;
+/// Parts per thread to choose from: more parts balance the threads better, but cut more cables.
+const PARTS_PER_THREAD: [u32; 3] = [1, 2, 4];
+/// A division with fewer parts is taken if it keeps this share of the busy threads of another.
+const AS_GOOD: f64 = 0.95;
 
-/// State of a node, with its share of the routers: of event-driven ones, and of pipelined ones, which hold every credit
-/// on its way.
-const STATE_OF_A_NODE: (u32, u32) = (2 << 10, 20 << 10);
-
-/// Parts per thread: more of them even out what the threads have to do, and cut more. Which pays is reckoned.
-const PARTS_OF_A_THREAD: [u32; 3] = [1, 2, 4];
-
-/// What a run may use.
+/// The computer of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resources {
-    /// Cores that this process may use.
+    /// Cores available to this process.
     pub cores: u32,
     /// Processes that share the run.
     pub processes: u32,
 }
 
 impl Resources {
-    /// Those of this process, alone: limits by affinity and control groups count.
+    /// Those of this process alone, within its affinity and control groups.
     pub fn here() -> Resources {
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
         Resources { cores, processes: 1 }
     }
 }
 
-/// How a run is carried out.
+/// How a run is executed.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The scheduler; never [`Scheduler::Auto`].
     pub scheduler: Scheduler,
-    /// Threads of each process, at most.
+    /// Maximum threads of each process.
     pub threads: u32,
     /// Whether the run measures how many of them pay.
     pub measured: bool,
-    /// The parts; those of the sequential scheduler take turns over a machine that is not divided.
+    /// The parts; for the sequential scheduler, clusters of a machine that is not divided.
     pub partition: Partition,
     /// How far parts run ahead under the optimistic scheduler.
     pub optimism: Optimism,
-    /// Why, in sentences without a full stop.
+    /// The reasons, in sentences without a full stop.
     pub reasons: Vec<String>,
-    /// What the run is expected to do.
+    /// Other plans, which the run tries after its first second.
+    pub(crate) alternatives: Vec<Plan>,
+    /// The expected traffic of the run.
     pub(crate) estimate: Estimate,
 }
 
 /// Plans a run of `scenario` on the machine whose graph is `topology`.
 ///
 /// # Errors
-/// The scheduler is a sequential one and there are several processes, or parts that the scenario lists can influence each
-/// other in no time.
+/// The sequential scheduler for several processes, fewer parts than processes, or listed parts that can influence each
+/// other immediately.
 pub fn plan(
     scenario: &Resolved,
     placement: &Placement,
@@ -88,191 +80,280 @@ pub fn plan(
     resources: Resources,
 ) -> Result<Plan, Problem> {
     let estimate = Estimate::new(scenario, placement, topology).map_err(|text| Problem::new("jobs", text, ""))?;
-    let survey = Survey::new(scenario, placement, topology, &estimate, resources)?;
-    let decision = survey.decide()?;
-    let partition = match decision.candidate {
-        Some(chosen) => survey.partition(&survey.divisions[chosen])?,
-        None => Partition::whole(topology.routers()),
-    };
-    Ok(Plan {
-        scheduler: decision.scheduler,
-        threads: decision.threads,
-        measured: decision.measured,
-        partition,
-        optimism: scenario.run.optimism,
-        reasons: decision.reasons,
-        estimate,
-    })
+    Survey::new(scenario, placement, topology, &estimate, resources).plan()
 }
 
 /// A way to divide the machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Division {
-    /// The first router of each part, and the number of routers at the end.
-    pub(crate) bounds: Vec<u32>,
-    /// What it is worth.
-    pub(crate) candidate: Candidate,
+    pub(crate) partition: Partition,
+    /// Total weight over the weight of the heaviest part.
+    parallelism: f64,
 }
 
-/// What is known before a decision.
+impl Division {
+    /// Threads, of `threads`, that have work.
+    pub(crate) fn busy(&self, threads: u32) -> f64 {
+        f64::from(threads.min(self.partition.len() as u32)).min(self.parallelism)
+    }
+}
+
+/// The facts for a plan.
 pub(crate) struct Survey<'a> {
+    scenario: &'a Resolved,
     topology: &'a Topology,
     estimate: &'a Estimate,
+    resources: Resources,
     pub(crate) delays: LinkDelays,
-    parts: Parts,
-    /// What each router has to do.
+    /// The expected work of each router.
     pub(crate) weights: Vec<u64>,
-    /// The ways to divide the machine among which to choose.
-    pub(crate) divisions: Vec<Division>,
-    pub(crate) situation: Situation,
+    /// Maximum threads of each process.
+    pub(crate) threads: u32,
 }
 
 impl<'a> Survey<'a> {
     pub(crate) fn new(
-        scenario: &Resolved,
+        scenario: &'a Resolved,
         placement: &Placement,
         topology: &'a Topology,
         estimate: &'a Estimate,
         resources: Resources,
-    ) -> Result<Survey<'a>, Problem> {
-        let links = &scenario.network.links;
+    ) -> Survey<'a> {
+        let (network, links) = (&scenario.network, &scenario.network.links);
         let delays = LinkClass::ALL.map(|class| (*links.of(class).latency, *links.of(class).credit_delay));
         // Blocks of the machines that have such groups are the groups.
         let size = topology.blocks().get(1).copied().unwrap_or(topology.routers());
-        let groups = scenario.network.routing.knowledge_delay.map(|delay| (size, delay));
-        let network = &scenario.network;
+        let groups = network.routing.knowledge_delay.map(|delay| (size, delay));
         let delays = LinkDelays::new(delays, network.router_delay).with_groups(groups);
         let flow = hand_over_of(*links.terminal.latency, network.router_delay);
         let analytic = network.analytic.latency.given().copied().unwrap_or(Time::NEVER);
-        let delays = delays.with_messages(&scenario.fidelities(), flow, analytic);
-        let mut survey = Survey {
+        Survey {
+            scenario,
             topology,
             estimate,
-            delays,
+            resources,
+            delays: delays.with_messages(&scenario.fidelities(), flow, analytic),
             weights: estimate.weights(placement, topology),
-            parts: scenario.run.parts.clone(),
-            divisions: Vec::new(),
-            situation: Situation {
-                scheduler: scenario.run.scheduler,
-                nodes: topology.nodes(),
-                bytes_of_a_node: match scenario.network.router {
-                    RouterModel::Pipelined => STATE_OF_A_NODE.1,
-                    _ => STATE_OF_A_NODE.0,
-                },
-                events: estimate.events(),
-                events_per_s: estimate.events_per_s(),
-                cores: resources.cores,
-                threads: threads(scenario, resources),
-                processes: resources.processes.max(1),
-                divided: scenario.run.parts != Parts::Auto,
-            },
-        };
-        survey.divide()?;
-        Ok(survey)
-    }
-
-    /// The same for so many threads.
-    pub(crate) fn for_threads(mut self, threads: u32) -> Result<Survey<'a>, Problem> {
-        self.situation.threads = threads;
-        self.divisions.clear();
-        self.divide()?;
-        Ok(self)
-    }
-
-    /// The division that the conservative scheduler would take.
-    pub(crate) fn fastest(&self) -> &Division {
-        let candidates: Vec<Candidate> = self.divisions.iter().map(|division| division.candidate).collect();
-        &self.divisions[fastest(&self.situation, &candidates)]
-    }
-
-    pub(crate) fn decide(&self) -> Result<Decision, Problem> {
-        let candidates: Vec<Candidate> = self.divisions.iter().map(|division| division.candidate).collect();
-        decide(&self.situation, &candidates)
-    }
-
-    /// The ways to divide: as the scenario says, or along blocks, and through them where there are fewer than threads.
-    fn divide(&mut self) -> Result<(), Problem> {
-        let (routers, blocks) = (self.topology.routers(), self.topology.blocks().len() as u32 - 1);
-        let whole = vec![0, routers];
-        let threads = self.situation.threads.saturating_mul(self.situation.processes);
-        match &self.parts {
-            Parts::Listed(listed) => {
-                let bounds: Vec<u32> = listed.first_routers.iter().copied().chain([routers]).collect();
-                return self.add(bounds);
-            }
-            Parts::Count(count) => return self.add(self.bounds(*count)?),
-            Parts::Auto => {}
+            threads: threads(scenario, resources),
         }
-        let in_turn = threads == 1 && matches!(self.situation.scheduler, Scheduler::Sequential | Scheduler::Auto);
-        let cache = if in_turn { CACHE_IN_TURN } else { CACHE };
-        let cached = partition::parts_of(self.topology, cache / self.situation.bytes_of_a_node);
-        let along_blocks = |times: u32| match threads {
-            1 => cached,
-            _ => threads.saturating_mul(times).max(cached).min(blocks),
+    }
+
+    pub(crate) fn plan(&self) -> Result<Plan, Problem> {
+        let processes = self.resources.processes.max(1);
+        let asked = self.scenario.run.scheduler;
+        match asked {
+            Scheduler::Sequential if processes > 1 => {
+                let problem = format!("{processes} processes share the run, and the sequential scheduler runs in one");
+                let expected = "\"auto\", \"conservative\" or \"optimistic\"";
+                Err(Problem::new("run.scheduler", problem, expected))
+            }
+            Scheduler::Sequential => self.sequential(vec!["run.scheduler requests the sequential scheduler".into()]),
+            Scheduler::Conservative | Scheduler::Optimistic => {
+                let reason = format!("run.scheduler requests the {} scheduler", asked.name());
+                self.parallel(asked, vec![self.threads_in_words(), reason])
+            }
+            Scheduler::Auto if processes > 1 => {
+                let reason = "several processes share the run, which needs parts".into();
+                self.parallel(Scheduler::Conservative, vec![self.threads_in_words(), reason])
+            }
+            Scheduler::Auto => self.automatic(),
+        }
+    }
+
+    /// One thread; parts on several threads are the alternative.
+    fn automatic(&self) -> Result<Plan, Problem> {
+        let mut plan = self.sequential(vec![self.threads_in_words()])?;
+        let runs_user_code = (self.scenario.jobs.iter()).any(|job| matches!(*job.workload, Workload::Python(_)));
+        if self.threads == 1 {
+            return Ok(plan);
+        }
+        if runs_user_code {
+            plan.reasons.push("Python programs run on one thread".into());
+            return Ok(plan);
+        }
+        let mut other = self.parallel(Scheduler::Conservative, vec![self.threads_in_words()])?;
+        if other.partition.len() == 1 {
+            plan.reasons.push("there is nothing to divide".into());
+            return Ok(plan);
+        }
+        other.measured = true;
+        plan.reasons.push(format!(
+            "after its first second the run tries {} parts on {} threads, and keeps them if they save {:.0}% of the \
+             elapsed time",
+            other.partition.len(),
+            other.threads,
+            100.0 * ThreadTrial::LEAST_GAIN
+        ));
+        plan.alternatives.push(other);
+        Ok(plan)
+    }
+
+    /// One thread, in clusters if the state exceeds the caches.
+    fn sequential(&self, mut reasons: Vec<String>) -> Result<Plan, Problem> {
+        let plan = |partition: Partition, reasons| Plan {
+            scheduler: Scheduler::Sequential,
+            threads: 1,
+            measured: false,
+            partition,
+            optimism: self.scenario.run.optimism,
+            reasons,
+            alternatives: Vec::new(),
+            estimate: self.estimate.clone(),
         };
-        let mut numbers: Vec<u32> = PARTS_OF_A_THREAD.map(along_blocks).to_vec();
-        // A few blocks more, and none has to share a part.
-        numbers.extend(
-            numbers
-                .last()
-                .filter(|&&most| threads > 1 && blocks < 2 * most)
-                .map(|_| blocks),
+        let whole = Partition::whole(self.topology.routers());
+        let nodes = self.topology.nodes();
+        let clusters = match &self.scenario.run.parts {
+            Parts::Auto if self.bytes_per_node() * u64::from(nodes) <= LAST_CACHE => {
+                reasons.push(format!("the state of {nodes} nodes fits into the caches of a core"));
+                return Ok(plan(whole, reasons));
+            }
+            Parts::Auto => {
+                let bounds = self.bounds(self.parts_of(CLUSTER))?;
+                self.partition(&bounds).unwrap_or_else(|_| whole.clone())
+            }
+            _ => self.best(1)?.partition,
+        };
+        if clusters.len() == 1 {
+            reasons.push("there is nothing to divide".into());
+            return Ok(plan(whole, reasons));
+        }
+        let in_words = format!(
+            "{} clusters take turns, {} at a time",
+            clusters.len(),
+            clusters.lookahead()
         );
-        numbers.extend(Some(threads.min(routers)).filter(|&parts| parts > blocks));
-        numbers.dedup();
-        for parts in numbers {
-            // Where nothing takes any time there is no cut; that is an error only if the scenario asks for one.
-            let bounds = self.bounds(parts)?;
-            if lookahead::partition(self.topology, &self.delays, &bounds).is_ok() {
-                self.add(bounds)?;
+        if self.scenario.run.parts != Parts::Auto {
+            reasons.push(format!("run.parts requests it: {in_words}"));
+            return Ok(plan(clusters, reasons));
+        }
+        reasons.push(format!(
+            "the state of {nodes} nodes exceeds the caches of a core: {in_words}"
+        ));
+        let mut found = plan(clusters, reasons);
+        found
+            .alternatives
+            .push(plan(whole, vec!["clusters had less than one event per window".into()]));
+        Ok(found)
+    }
+
+    fn parallel(&self, scheduler: Scheduler, mut reasons: Vec<String>) -> Result<Plan, Problem> {
+        let division = self.best(self.threads)?;
+        let (parts, processes) = (division.partition.len() as u32, self.resources.processes.max(1));
+        if parts < processes {
+            let problem = format!("{parts} parts for {processes} processes");
+            let expected = format!("at least {processes} parts, or fewer processes");
+            return Err(Problem::new("run.parts", problem, expected));
+        }
+        reasons.push(match division.partition.lookahead() {
+            Time::NEVER if parts == 1 => "there is one part".into(),
+            Time::NEVER => format!("{parts} parts cannot influence each other"),
+            lookahead => format!("{parts} parts affect each other after {lookahead} at the earliest"),
+        });
+        Ok(Plan {
+            scheduler,
+            threads: self.threads.min(parts.div_ceil(processes)),
+            measured: false,
+            partition: division.partition,
+            optimism: self.scenario.run.optimism,
+            reasons,
+            alternatives: Vec::new(),
+            estimate: self.estimate.clone(),
+        })
+    }
+
+    /// The division for `threads` threads of each process: of those that keep half of the threads busy, one with the
+    /// longest lookahead, and among these one with few parts and balanced work.
+    pub(crate) fn best(&self, threads: u32) -> Result<Division, Problem> {
+        let processes = self.resources.processes.max(1);
+        let all = threads.saturating_mul(processes);
+        let blocks = self.topology.blocks().len() as u32 - 1;
+        let mut found = match &self.scenario.run.parts {
+            Parts::Listed(listed) => {
+                let bounds: Vec<u32> = (listed.first_routers.iter().copied())
+                    .chain([self.topology.routers()])
+                    .collect();
+                return self.division(&bounds);
             }
+            Parts::Count(count) => return self.division(&self.bounds(*count)?),
+            Parts::Auto => Vec::new(),
+        };
+        let along_blocks = |times: u32| all.saturating_mul(times).max(self.parts_of(PART)).min(blocks);
+        let mut counts: Vec<u32> = PARTS_PER_THREAD.map(along_blocks).to_vec();
+        counts.extend(Some(all.min(self.topology.routers())).filter(|&parts| parts > blocks));
+        counts.dedup();
+        for parts in counts {
+            // Parts without any delay between them are an error only if the scenario requests them.
+            found.extend(self.division(&self.bounds(parts)?).ok());
         }
-        if self.divisions.is_empty() {
-            self.add(whole)
-        } else {
-            Ok(())
-        }
+        let divided = |one: &Division| one.partition.len() as u32 >= processes.max(2);
+        let enough = |one: &Division| divided(one) && 2.0 * one.busy(all) >= f64::from(all);
+        let longest = |among: &dyn Fn(&Division) -> bool| {
+            let among = found.iter().filter(|one| among(one));
+            among.map(|one| one.partition.lookahead()).max()
+        };
+        let Some(lookahead) = longest(&enough).or_else(|| longest(&divided)) else {
+            return self.division(&[0, self.topology.routers()]);
+        };
+        found.retain(|one| divided(one) && one.partition.lookahead() == lookahead);
+        let most = found.iter().map(|one| one.busy(all)).fold(0.0, f64::max);
+        found.retain(|one| one.busy(all) >= AS_GOOD * most);
+        Ok(found.swap_remove(0))
+    }
+
+    /// Parts of at most `bytes` of state, along blocks.
+    fn parts_of(&self, bytes: u64) -> u32 {
+        partition::parts_of(self.topology, (bytes / self.bytes_per_node()).max(1) as u32)
+    }
+
+    /// State of a node with its share of the routers: before the first event, and the flit credits of full buffers.
+    fn bytes_per_node(&self) -> u64 {
+        let (extent, network) = (self.scenario.layout.extent(), &self.scenario.network);
+        let state = build::network(self.scenario).map_or(0, |params| {
+            Footprint::new(&params, build::least_virtual_channels(self.scenario), extent).sum()
+        });
+        let credits = LinkClass::ALL.map(|class| match network.router {
+            RouterModel::Pipelined => {
+                let flits = network.links.of(class).buffer.0 / network.flit.0;
+                extent.ports[class as usize]
+                    .saturating_mul(flits)
+                    .saturating_mul(FLIT_CREDIT_BYTES)
+            }
+            _ => 0,
+        });
+        (credits.into_iter().fold(state, u64::saturating_add) / extent.nodes.max(1)).max(1)
     }
 
     fn bounds(&self, parts: u32) -> Result<Vec<u32>, Problem> {
         partition::divide(self.topology, &self.weights, parts).map_err(|text| Problem::new("run.parts", text, ""))
     }
 
-    fn add(&mut self, bounds: Vec<u32>) -> Result<(), Problem> {
-        let (heaviest, sum) = partition::largest(&self.weights, &bounds);
-        let counts = lookahead::cut(self.topology, &bounds);
-        let share =
-            |class: LinkClass| f64::from(counts.cut[class as usize]) / f64::from(counts.cables[class as usize].max(1));
-        // Links inside a group are of two classes in some machines.
-        let of = |counts: [u32; LinkClass::COUNT]| {
-            f64::from(counts[LinkClass::Local as usize]) + f64::from(counts[LinkClass::Column as usize])
-        };
-        let inside = of(counts.cut) / of(counts.cables).max(1.0);
-        let mut division = Division {
-            bounds,
-            candidate: Candidate {
-                parts: 0,
-                lookahead: Time::NEVER,
-                parallelism: sum as f64 / heaviest.max(1) as f64,
-                crossings: self.estimate.crossings(inside, share(LinkClass::Global)),
-            },
-        };
-        let partition = self.partition(&division)?;
-        division.candidate.parts = partition.len() as u32;
-        division.candidate.lookahead = partition.lookahead();
-        self.divisions.push(division);
-        Ok(())
+    pub(crate) fn division(&self, bounds: &[u32]) -> Result<Division, Problem> {
+        let (heaviest, sum) = partition::largest(&self.weights, bounds);
+        Ok(Division {
+            partition: self.partition(bounds)?,
+            parallelism: sum as f64 / heaviest.max(1) as f64,
+        })
     }
 
-    fn partition(&self, division: &Division) -> Result<Partition, Problem> {
-        lookahead::partition(self.topology, &self.delays, &division.bounds).map_err(|error| {
+    fn partition(&self, bounds: &[u32]) -> Result<Partition, Problem> {
+        lookahead::partition(self.topology, &self.delays, bounds).map_err(|error| {
             let expected = "parts that can influence each other only after some time";
             Problem::new("run.parts", error.to_string(), expected)
         })
     }
+
+    fn threads_in_words(&self) -> String {
+        let plural = |n: u32, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        let each = match self.resources.processes {
+            0 | 1 => String::new(),
+            processes => format!(" in each of {processes} processes"),
+        };
+        let (threads, cores) = (plural(self.threads, "thread"), plural(self.resources.cores, "core"));
+        format!("{threads}{each} on {cores}")
+    }
 }
 
-/// Threads of each process, at most.
+/// Maximum threads of each process.
 fn threads(scenario: &Resolved, resources: Resources) -> u32 {
     let cores = resources.cores.max(1);
     if scenario.run.scheduler == Scheduler::Sequential {
@@ -280,7 +361,7 @@ fn threads(scenario: &Resolved, resources: Resources) -> u32 {
     }
     match scenario.run.threads {
         Threads::Count(threads) => threads,
-        // Nobody knows which cores the other processes have.
+        // The cores of the other processes are unknown.
         Threads::Auto if resources.processes > 1 => 1,
         Threads::Auto => {
             let alone = if scenario.run.baselines && scenario.jobs.len() > 1 {
@@ -299,7 +380,7 @@ mod tests {
     use crate::build;
     use crate::scenario::{self, Scenario};
 
-    /// 9 groups of 8 nodes, uniform traffic of 72 ranks: 72 x 7 events in 500 ns.
+    /// 9 groups of 8 nodes, uniform traffic of 72 ranks.
     fn scenario(rest: &str) -> Scenario {
         let text = format!(
             "[machine.dragonfly]\ngroups = 9\nrouters_per_group = 4\nnodes_per_router = 2\nglobal_ports_per_router = 2\n\
@@ -322,6 +403,13 @@ mod tests {
         )
     }
 
+    fn plan_of(text: &str, cores: u32) -> Plan {
+        let loaded = scenario::load(text, "scenario.toml", &[], None, "").unwrap();
+        let routing = build::routing(&loaded.resolved).unwrap();
+        let resources = Resources { cores, processes: 1 };
+        plan(&loaded.resolved, &loaded.placement, routing.topology(), resources).unwrap()
+    }
+
     fn bounds(plan: &Plan) -> Vec<u32> {
         (0..plan.partition.len())
             .map(|part| plan.partition.range(part).start)
@@ -335,76 +423,86 @@ mod tests {
             (plan.scheduler, plan.threads, plan.measured),
             (Scheduler::Conservative, 2, false)
         );
-        // Two parts of 5 and 4 groups keep 1.8 threads busy, nine parts cut more than four.
+        // Two parts of 5 and 4 groups keep 1.8 threads busy, four parts 2.
         assert_eq!(plan.partition.len(), 4);
         assert!(bounds(&plan).iter().all(|first| first % 4 == 0));
         // Default links: 300 ns for a credit over a global cable.
         assert_eq!(plan.partition.lookahead(), Time::from_ns(300));
     }
 
-    /// Workload 1 of the MFNetSim paper in full, 700 million events: two threads, where credits take as long as packets; in the
-    /// published runs credits take 1.419 ns, a hundredth of the events in a window.
+    /// One part on one thread, to be compared with parts on two threads.
     #[test]
-    fn the_full_hybrid_runs_on_two_threads_unless_credits_are_immediate() {
-        for (preset, expected) in [
-            ("mfnetsim", (Scheduler::Conservative, 2)),
-            ("codes-compatible", (Scheduler::Sequential, 1)),
+    fn auto_begins_on_one_thread_and_tries_parts() {
+        let plan = planned("", 2, 1).unwrap();
+        assert_eq!((plan.scheduler, plan.threads), (Scheduler::Sequential, 1));
+        assert_eq!(plan.partition, Partition::whole(36));
+        let [other] = &plan.alternatives[..] else {
+            panic!("{:?}", plan.alternatives)
+        };
+        assert_eq!(
+            (other.scheduler, other.threads, other.measured),
+            (Scheduler::Conservative, 2, true)
+        );
+        assert_eq!((other.partition.len(), other.alternatives.len()), (4, 0));
+        assert!(
+            plan.reasons
+                .iter()
+                .any(|one| one.contains("tries 4 parts on 2 threads")),
+            "{:?}",
+            plan.reasons
+        );
+    }
+
+    #[test]
+    fn one_core_and_named_schedulers_leave_nothing_to_try() {
+        let run = |keys: &str| format!("[run]\n{keys}\n");
+        for (rest, cores) in [
+            (String::new(), 1),
+            (run("threads = 1"), 2),
+            (run("scheduler = \"sequential\""), 2),
+            (run("scheduler = \"optimistic\""), 2),
         ] {
-            let job = |name: &str| format!("[[jobs]]\nranks = 300\nplacement = \"random\"\nworkload.{name} = {{}}\n");
-            let jobs = ["milc", "checkpoint", "cosmoflow"].map(job).concat();
-            let text = format!("preset = {preset:?}\n[network.routing]\nalgorithm = \"progressive-adaptive\"\n{jobs}");
-            let loaded = scenario::load(&text, "scenario.toml", &[], None, "").expect("it is a scenario");
-            let routing = build::routing(&loaded.resolved).unwrap();
-            let resources = Resources { cores: 2, processes: 1 };
-            let plan = plan(&loaded.resolved, &loaded.placement, routing.topology(), resources).unwrap();
-            assert!(plan.estimate.events() > 5e8, "{}", plan.estimate.events());
-            assert_eq!((plan.scheduler, plan.threads), expected, "{preset}: {:?}", plan.reasons);
-            assert_eq!(plan.measured, expected.1 > 1);
+            let plan = planned(&rest, cores, 1).unwrap();
+            assert!(plan.alternatives.is_empty() && !plan.measured, "{rest}: {plan:?}");
         }
+    }
+
+    /// The state of 20,000 nodes exceeds the caches: clusters, with a single queue as the alternative.
+    #[test]
+    fn large_machines_run_in_clusters_on_one_thread() {
+        let text = "[machine.dragonfly]\ngroups = 100\nrouters_per_group = 20\nnodes_per_router = 10\n\
+                    global_ports_per_router = 10\n[[jobs]]\nranks = 10\n\
+                    workload.uniform = { bytes = \"4 KiB\", mean_interval = \"500 ns\", messages = 10 }\n";
+        let plan = plan_of(text, 1);
+        assert_eq!(plan.scheduler, Scheduler::Sequential);
+        assert!(plan.partition.len() > 10, "{:?}", plan.reasons);
+        assert_eq!(plan.alternatives.len(), 1);
+        assert_eq!(plan.alternatives[0].partition.len(), 1);
     }
 
     #[test]
     fn a_machine_of_one_group_is_divided_inside_of_it() {
-        let text = "[machine.dragonfly]\ngroups = 1\nrouters_per_group = 8\nnodes_per_router = 4\n\
-                    global_ports_per_router = 0\n[[jobs]]\nranks = 32\n\
-                    workload.uniform = { bytes = \"4 KiB\", mean_interval = \"300 ns\", messages = 100000 }\n";
-        let loaded = scenario::load(text, "scenario.toml", &[], None, "").unwrap();
-        let routing = build::routing(&loaded.resolved).unwrap();
-        let resources = Resources { cores: 2, processes: 1 };
-        let estimate = Estimate::new(&loaded.resolved, &loaded.placement, routing.topology()).unwrap();
-        let survey = Survey::new(
-            &loaded.resolved,
-            &loaded.placement,
-            routing.topology(),
-            &estimate,
-            resources,
-        )
-        .unwrap();
-        assert_eq!(survey.fastest().bounds, [0, 4, 8]);
-        let decision = survey.decide().unwrap();
-        assert_eq!(decision.scheduler, Scheduler::Sequential);
-        assert!(
-            decision.reasons[2].contains("a lookahead of 50 ns"),
-            "{:?}",
-            decision.reasons
+        let plan = plan_of(
+            "[machine.dragonfly]\ngroups = 1\nrouters_per_group = 8\nnodes_per_router = 4\n\
+             global_ports_per_router = 0\n[[jobs]]\nranks = 32\n\
+             workload.uniform = { bytes = \"4 KiB\", mean_interval = \"300 ns\", messages = 100000 }\n",
+            2,
         );
+        assert_eq!(bounds(&plan.alternatives[0]), [0, 4]);
+        assert_eq!(plan.alternatives[0].partition.lookahead(), Time::from_ns(50));
     }
 
+    /// Nine groups keep 9 of 12 threads busy with six times the lookahead; of two groups, both are divided.
     #[test]
-    fn the_same_scenario_on_one_core_is_one_part() {
-        let plan = planned("", 1, 1).unwrap();
-        assert_eq!((plan.scheduler, plan.threads), (Scheduler::Sequential, 1));
-        assert_eq!(plan.partition, Partition::whole(36));
-    }
-
-    #[test]
-    fn more_threads_than_groups_divide_groups() {
-        let run = "[run]\nscheduler = \"optimistic\"\nthreads = 12\n";
-        let plan = planned(run, 1, 1).unwrap();
+    fn groups_are_divided_for_twice_as_many_threads() {
+        let plan = planned("[run]\nscheduler = \"optimistic\"\nthreads = 12\n", 1, 1).unwrap();
         assert_eq!(
             (plan.scheduler, plan.threads, plan.partition.len()),
-            (Scheduler::Optimistic, 12, 12)
+            (Scheduler::Optimistic, 9, 9)
         );
+        assert_eq!(plan.partition.lookahead(), Time::from_ns(300));
+        let plan = planned("[run]\nscheduler = \"optimistic\"\nthreads = 30\n", 1, 1).unwrap();
+        assert_eq!((plan.threads, plan.partition.len()), (30, 30));
         assert_eq!(plan.partition.lookahead(), Time::from_ns(50));
     }
 
@@ -464,10 +562,7 @@ mod tests {
         let text = "[machine.dragonfly]\ngroups = 9\nrouters_per_group = 4\nnodes_per_router = 2\n\
                     global_ports_per_router = 2\n[run]\nscheduler = \"conservative\"\nparts = 3\n[[jobs]]\nranks = 16\n\
                     workload.uniform = { bytes = \"4 KiB\", mean_interval = \"500 ns\", messages = 1000 }\n";
-        let loaded = scenario::load(text, "scenario.toml", &[], None, "").unwrap();
-        let routing = build::routing(&loaded.resolved).unwrap();
-        let resources = Resources { cores: 2, processes: 1 };
-        let plan = plan(&loaded.resolved, &loaded.placement, routing.topology(), resources).unwrap();
+        let plan = plan_of(text, 2);
         assert_eq!(bounds(&plan), [0, 4, 8]);
     }
 

@@ -6,27 +6,31 @@ mod overload;
 mod results;
 mod save;
 mod start;
+mod trial;
 
 pub use look::Progress;
 pub use results::Results;
 pub use start::Others;
 
 use crate::build::{self, Plan};
-use crate::cost::Meter;
+use crate::cost::{Meter, cpu_time};
 use crate::memory::{self, Exceeded, Need, Spread, Watch};
 use crate::placement::Placement;
 use crate::process_group::ProcessGroup;
+use crate::scenario::resolved::Fidelity;
 use crate::scenario::{InputError, Problem, Resolved, Scenario};
 use crate::schedule::{self, Resources};
 use crate::snapshot::Layout;
 use crate::warnings::{Warning, warnings};
 use look::Look;
-use odonata_engine::{HALT_GRID, Pause, Scheduler, Time};
+use odonata_engine::{HALT_GRID, Pause, Scheduler, ThreadFigures, Time};
 use odonata_host::Interrupt;
 use odonata_machine::Machine;
+use odonata_network::Fidelities;
 use start::share_of;
 pub(crate) use start::{ranges, start};
 use std::time::{Duration, Instant};
+use trial::Pace;
 
 /// Events between two checks of the clock: a few milliseconds. Fewer if they take longer than [`LONG_SLICE`], e.g. when
 /// programs are computed outside the simulator.
@@ -44,6 +48,11 @@ pub struct Simulation {
     placement: Placement,
     plan: Plan,
     schedule: schedule::Plan,
+    /// The cost of the run until its alternatives are tried, and of its build.
+    pace: Pace,
+    built: Duration,
+    /// The trial of several threads, if they did not pay.
+    threads_tried: Option<ThreadFigures>,
     scheduler: Box<dyn Scheduler<Machine>>,
     group: ProcessGroup,
     interrupt: Interrupt,
@@ -122,8 +131,12 @@ impl Simulation {
             cores: cores as u32,
             processes: processes as u32,
         };
-        let schedule = schedule::plan(&planned, &placement, plan.topology(), resources)
+        let mut schedule = schedule::plan(&planned, &placement, plan.topology(), resources)
             .map_err(|problem| document.locate(problem))?;
+        if layout.is_some() {
+            // A trial would begin at the beginning of the run.
+            schedule.alternatives.clear();
+        }
         let here = share_of(&schedule, process, processes).map_err(locate)?;
         spread.parts = ranges(&schedule, here.clone()).len() as u64;
         let vcs = build::virtual_channels(&resolved, plan.routing());
@@ -139,6 +152,9 @@ impl Simulation {
             interrupt,
             slice: SLICE,
             schedule,
+            pace: Pace::default(),
+            built: meter.spent().wall,
+            threads_tried: None,
             plan,
             pause: None,
             checked: Time::ZERO,
@@ -220,6 +236,9 @@ impl Simulation {
                     bytes
                 });
             }
+            if self.pause.is_none() && self.exceeded.is_none() {
+                self.try_alternatives();
+            }
             let [more, fits] = self.group.all_of([more(), self.exceeded.is_none()])?;
             // A run that ends anyway needs no more memory.
             self.out_of_memory = !fits && self.pause.is_none();
@@ -232,12 +251,16 @@ impl Simulation {
 
     /// Handles some events, up to `until`.
     fn run_slice(&mut self, until: Time) -> Pause {
-        let begin = Instant::now();
+        let (begin, cpu_begin) = (Instant::now(), cpu_time());
         let pause = self.scheduler.run(until, self.slice);
         let (_, processes) = self.group.place();
         // All processes must request the same number.
         if processes == 1 && self.looks_around {
             let wall = begin.elapsed();
+            if !self.schedule.alternatives.is_empty() {
+                let cost = (wall, cpu_time().saturating_sub(cpu_begin));
+                self.pace.passed(self.scheduler.now(), cost);
+            }
             if wall > LONG_SLICE {
                 self.slice = (self.slice / 4).max(LEAST_SLICE);
             } else if wall < LONG_SLICE / 4 {
@@ -300,13 +323,17 @@ impl Simulation {
         }
     }
 
-    /// The handled share of the expected events; 0 if these could not all be counted. A run with more events than
-    /// expected stays below 1.
-    fn expected_share(&self) -> f64 {
+    /// The delivered share of the expected packets, or of the messages if some messages are no packets; 0 if the operations
+    /// could not all be counted. A run that delivers more than expected stays below 1.
+    fn expected_share(&self, packets: u64, messages: u64) -> f64 {
         const MOST: f64 = 0.95;
-        let expected = self.schedule.estimate.events();
-        if expected > 0.0 && !self.schedule.estimate.at_least() {
-            (self.scheduler.events() as f64 / expected).min(MOST)
+        let estimate = &self.schedule.estimate;
+        let (delivered, expected) = match self.scenario.fidelities() {
+            Fidelities::Same(Fidelity::Packet) => (packets, estimate.packets()),
+            _ => (messages, estimate.messages()),
+        };
+        if expected > 0.0 && !estimate.at_least() {
+            (delivered as f64 / expected).min(MOST)
         } else {
             0.0
         }

@@ -1,4 +1,4 @@
-//! Compares the estimates of `check` with runs: events, and heap memory before the first of them.
+//! Compares the numbers of `check` with runs: messages, packet-hops, and heap memory before the first event.
 
 use odonata_system::scenario::{self, Scenario};
 use odonata_system::{Simulation, check};
@@ -30,88 +30,9 @@ fn assert_close(name: &str, what: &str, expected: f64, found: f64, factor: f64) 
     );
 }
 
-/// A machine with pipelined routers of which a cycle is a nanosecond.
-fn pipelined(machine: &str, network: &str, job: &str) -> String {
-    format!(
-        "{machine}[network]\nrouter = \"pipelined\"\nclock = \"1 ns\"\n{network}[run]\nmessage_rows = 0\n[[jobs]]\n{job}\n"
-    )
-}
-
+/// The counts of `check` and those of the run, for messages, collectives and files.
 #[test]
-fn events_of_pipelined_routers_are_those_of_flits_and_cycles() {
-    let torus = "[machine.torus]\ndims = [4, 4, 4]\n";
-    let uniform = |ranks: u32, load: f64, bytes: &str, messages: u32| {
-        format!("ranks = {ranks}\nworkload.uniform = {{ bytes = \"{bytes}\", load = {load}, messages = {messages} }}")
-    };
-    let cases = [
-        (
-            "large packets",
-            pipelined(DRAGONFLY, "", &uniform(72, 0.2, "4 KiB", 40)),
-        ),
-        (
-            "small messages",
-            pipelined(DRAGONFLY, "", &uniform(72, 0.1, "64 B", 400)),
-        ),
-        (
-            "next to nothing",
-            pipelined(DRAGONFLY, "", &uniform(72, 0.005, "1 KiB", 40)),
-        ),
-        ("full", pipelined(DRAGONFLY, "", &uniform(72, 0.9, "4 KiB", 40))),
-        ("torus", pipelined(torus, "", &uniform(64, 0.3, "2 KiB", 60))),
-        (
-            "wormhole, two steps a cycle",
-            pipelined(
-                torus,
-                "switching = \"wormhole\"\n[network.pipeline]\ninternal_speedup = 2.0\n",
-                &uniform(64, 0.2, "2 KiB", 60),
-            ),
-        ),
-        (
-            "long pipeline",
-            pipelined(
-                DRAGONFLY,
-                "[network.pipeline]\nrouting = 2\nvc_allocation = 2\nswitch_allocation = 2\n",
-                &uniform(72, 0.1, "512 B", 100),
-            ),
-        ),
-        (
-            "one flit a packet",
-            pipelined(
-                torus,
-                "packet = \"32 B\"\nflit = \"32 B\"\n",
-                "ranks = 64\nworkload.uniform = { bytes = \"32 B\", load = 0.2, messages = 800 }",
-            ),
-        ),
-        (
-            "stencil",
-            pipelined(
-                torus,
-                "",
-                "ranks = 64\nworkload.stencil = { dims = [4, 4, 4], iterations = 10, message = \"8 KiB\", compute = \"5 us\" }",
-            ),
-        ),
-        (
-            "a job on a corner of the machine",
-            pipelined(
-                "[machine.torus]\ndims = [8, 8, 8]\n",
-                "",
-                "ranks = 8\nworkload.uniform = { bytes = \"4 KiB\", load = 0.2, messages = 100 }",
-            ),
-        ),
-    ];
-    for (name, text) in cases {
-        let _alone = ALONE.lock().unwrap_or_else(|broken| broken.into_inner());
-        let expected = check(&load(name, &text)).unwrap().cost.unwrap().events;
-        let mut run = Simulation::new(load(name, &text)).unwrap();
-        while !run.advance(Duration::from_secs(60)).finished {}
-        let counted = run.finish(false).progress().events as f64;
-        assert_close(name, "events", expected, counted, 2.0);
-    }
-}
-
-/// Messages, collectives and files on machines whose routers handle packets: the estimate of `check` is within half.
-#[test]
-fn events_of_messages_and_files_are_within_half_of_those_of_the_run() {
+fn messages_and_packet_hops_are_those_of_the_run() {
     let storage = |more: &str| {
         format!(
             "{DRAGONFLY}[storage]\nnodes = {{ list = [0, 16, 32, 48] }}\nassignment = \"round-robin\"\n{more}\
@@ -166,11 +87,18 @@ fn events_of_messages_and_files_are_within_half_of_those_of_the_run() {
     ];
     for (name, text) in cases {
         let _alone = ALONE.lock().unwrap_or_else(|broken| broken.into_inner());
-        let expected = check(&load(name, &text)).unwrap().cost.unwrap().events;
+        let expected = check(&load(name, &text)).unwrap().cost.unwrap();
         let mut run = Simulation::new(load(name, &text)).unwrap();
         while !run.advance(Duration::from_secs(60)).finished {}
-        let counted = run.finish(false).progress().events as f64;
-        assert_close(name, "events", expected, counted, 1.5);
+        let counted = run.finish(false).progress().clone();
+        assert_close(name, "messages", expected.messages, counted.messages as f64, 1.2);
+        assert_close(
+            name,
+            "packet-hops",
+            expected.packet_hops,
+            counted.packet_hops as f64,
+            1.3,
+        );
     }
 }
 

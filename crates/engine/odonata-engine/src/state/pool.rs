@@ -158,11 +158,6 @@ impl<T: Slot> Pool<T> {
     pub fn growth(&self, soon: usize) -> usize {
         self.slots.growth(soon)
     }
-
-    /// Bytes of memory held.
-    pub fn memory(&self) -> usize {
-        self.slots.memory()
-    }
 }
 
 impl<T: Slot> Default for Pool<T> {
@@ -189,6 +184,10 @@ impl<T: Slot + serde::Serialize> Journalled for Pool<T> {
 
     fn logged(&self) -> usize {
         self.slots.logged() + self.free.logged()
+    }
+
+    fn memory(&self) -> usize {
+        self.slots.memory() + self.free.memory()
     }
 
     fn fingerprint(&self, digest: &mut crate::Digest) {

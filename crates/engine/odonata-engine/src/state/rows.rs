@@ -63,6 +63,10 @@ impl<T: serde::Serialize> Journalled for Rows<T> {
         self.log.len() * size_of::<Savepoint>()
     }
 
+    fn memory(&self) -> usize {
+        self.rows.capacity() * size_of::<T>() + self.log.capacity() * size_of::<Savepoint>()
+    }
+
     fn fingerprint(&self, digest: &mut crate::Digest) {
         digest.data(&self.rows);
     }

@@ -129,11 +129,6 @@ impl OpenCalls {
     pub(crate) fn live(&self) -> u32 {
         self.calls.live()
     }
-
-    /// Bytes of memory held.
-    pub(crate) fn footprint(&self) -> usize {
-        self.calls.memory() + self.behind.memory()
-    }
 }
 
 impl Hosts {

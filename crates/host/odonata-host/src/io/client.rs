@@ -400,9 +400,4 @@ impl Client {
     pub(crate) fn live(&self) -> u32 {
         self.requests.live()
     }
-
-    /// Bytes of memory held.
-    pub(crate) fn footprint(&self) -> usize {
-        self.requests.memory() + self.attempts.memory() + self.watched.memory() + self.failed.memory()
-    }
 }

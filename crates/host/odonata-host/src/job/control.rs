@@ -114,10 +114,6 @@ impl JobControl {
     pub(crate) fn awaited(&self, job: u16) -> Awaited {
         *self.awaited.get(u32::from(job))
     }
-
-    pub(crate) fn footprint(&self) -> usize {
-        self.unreported.memory() + self.awaited.memory() + self.last_effective.memory()
-    }
 }
 
 impl Hosts {

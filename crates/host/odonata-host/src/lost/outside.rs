@@ -31,10 +31,6 @@ pub(super) struct OutsideLinks {
 odonata_engine::journalled!(OutsideLinks { links, booked });
 
 impl OutsideLinks {
-    pub(super) fn memory(&self) -> usize {
-        self.links.memory() + self.booked.memory()
-    }
-
     /// Removes the blocks on `link` that ended before `now`.
     fn prune<M: Mode>(&mut self, link: usize, now: Time) {
         let mut list = self.links.get(link);

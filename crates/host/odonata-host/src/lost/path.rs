@@ -192,10 +192,6 @@ impl PathLog {
         records.push(PathRecord::new(at, PathCall::End, since.min(end.at), end));
         records
     }
-
-    pub(crate) fn memory(&self) -> usize {
-        self.heads.memory() + self.records.memory()
-    }
 }
 
 impl LostTime {

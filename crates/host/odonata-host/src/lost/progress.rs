@@ -170,10 +170,6 @@ impl ProgressLog {
         };
         self.cells.iter().map(of_cell).collect()
     }
-
-    pub(crate) fn memory(&self) -> usize {
-        self.iterations.memory() + self.cells.memory()
-    }
 }
 
 /// Sums the entries of parts for the same interval, job, culprit and kind. Zero sums are dropped, since the set of

@@ -190,10 +190,6 @@ impl Matching {
         self.messages.free::<M>(slot);
         Some(message)
     }
-
-    pub(crate) fn footprint(&self) -> usize {
-        self.queues.memory() + self.receives.memory() + self.messages.memory()
-    }
 }
 
 impl Hosts {

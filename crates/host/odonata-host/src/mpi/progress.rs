@@ -75,10 +75,6 @@ impl DeferredWork {
     pub(crate) fn live(&self) -> u32 {
         self.work.live()
     }
-
-    pub(crate) fn footprint(&self) -> usize {
-        self.queues.memory() + self.work.memory()
-    }
 }
 
 /// Whether an operation is an MPI call in which the library makes progress.

@@ -101,10 +101,6 @@ impl Rendezvous {
     pub(crate) fn live(&self) -> [u32; 2] {
         [self.outgoing.live(), self.incoming.live()]
     }
-
-    pub(crate) fn footprint(&self) -> usize {
-        self.outgoing.memory() + self.incoming.memory()
-    }
 }
 
 /// A message to be sent by rendezvous.

@@ -128,10 +128,6 @@ impl Requests {
         self.cells.live()
     }
 
-    pub(crate) fn footprint(&self) -> usize {
-        self.cells.memory() + self.lists.memory() + self.plans.memory()
-    }
-
     /// Opens a request that operation `waiter` waits for from the start.
     pub(crate) fn open_blocking<M: Mode>(&mut self, ranks: &mut Ranks, waiter: u32, kind: RequestKind) -> u32 {
         let activity = ranks.edit_activity::<M>(waiter);

@@ -147,8 +147,4 @@ impl SequenceNumbers {
         cell.sent = number.wrapping_add(1);
         number
     }
-
-    pub(crate) fn footprint(&self) -> usize {
-        self.chains.memory() + self.counters.memory()
-    }
 }

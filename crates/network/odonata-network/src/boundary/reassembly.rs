@@ -59,8 +59,4 @@ impl Reassembly {
         }
         messages.edit::<M>(at).next = message.next;
     }
-
-    pub(crate) fn memory(&self) -> usize {
-        self.heads.memory()
-    }
 }

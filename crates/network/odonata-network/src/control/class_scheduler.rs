@@ -135,10 +135,6 @@ impl ClassScheduler {
         turn.last_vc[sender] = vc;
         turn.last_input[sender] = input;
     }
-
-    pub(crate) fn memory(&self) -> usize {
-        self.tags.memory()
-    }
 }
 
 #[cfg(test)]

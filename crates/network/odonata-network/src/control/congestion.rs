@@ -190,10 +190,6 @@ impl Congestion {
     pub(crate) fn is_on<U: Uses>(&self) -> bool {
         U::CONTROL && !self.settings.is_none()
     }
-
-    pub(crate) fn memory(&self) -> usize {
-        self.limits.memory() + self.notifications.memory() + self.edges.memory()
-    }
 }
 
 impl Congestion {

@@ -256,8 +256,4 @@ impl RateLimits {
     pub(crate) fn is_empty(&self, lane: u32) -> bool {
         self.chains.get(lane).first == NIL
     }
-
-    pub(crate) fn memory(&self) -> usize {
-        self.chains.memory() + self.limits.memory()
-    }
 }

@@ -143,19 +143,7 @@ impl<P: Payload> Fabric<P> {
 
     /// Bytes of memory held by the fabric's state.
     pub fn memory(&self) -> usize {
-        let shared = &self.shared;
-        shared.flow.memory()
-            + shared.packets.memory()
-            + shared.messages.memory()
-            + shared.boundary.reassembly.memory()
-            + shared.remote.memory()
-            + shared.classes.memory()
-            + shared.congestion.memory()
-            + self.input_queued.memory()
-            + self.pipelined.memory()
-            + self.nics.memory()
-            + self.analytic.memory()
-            + self.fluid.memory()
+        odonata_engine::Journalled::memory(self)
     }
 
     /// The first overflow in this part, if any; among several at one time that of the lowest node.

@@ -131,10 +131,6 @@ impl Coupling {
         U::EXTRAS && !self.links.is_empty()
     }
 
-    pub(crate) fn memory(&self) -> usize {
-        self.links.memory() + self.waits.memory() + self.next.memory()
-    }
-
     /// Flits that flows would have waiting for `link`.
     #[inline(always)]
     pub(crate) fn load<U: Uses>(&self, link: u32) -> u32 {

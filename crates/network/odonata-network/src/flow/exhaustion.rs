@@ -70,10 +70,6 @@ impl Exhaustion {
 
     pub(super) const BYTES_PER_PORT: usize = size_of::<Exhausted>();
 
-    pub(super) fn memory(&self) -> usize {
-        self.links.memory()
-    }
-
     /// The exhaustion bits that end if channel `vc` has room: the channel, or its level if packets may take any channel
     /// of it.
     fn bits(&self, class: LinkClass, vc: u8) -> u128 {

@@ -73,10 +73,6 @@ impl FlitCredits {
         !self.queues.is_empty()
     }
 
-    pub(crate) fn memory(&self) -> usize {
-        self.queues.memory() + self.bundles.memory()
-    }
-
     /// Due time of the first credit of `link`; [`Time::NEVER`] if none is in flight.
     #[inline(always)]
     pub(crate) fn next_due(&self, link: u32) -> Time {

@@ -75,10 +75,6 @@ impl FlowWaits {
         }
     }
 
-    pub(super) fn memory(&self) -> usize {
-        self.channels.memory() + self.buffers.memory()
-    }
-
     /// Sets the wait for a turn of the local virtual channel `channel`.
     pub(super) fn set_turn<M: Uses>(&mut self, channel: u32, turn: u32) {
         self.channels.edit::<M>(channel).turn = Time(u64::from(turn));

@@ -32,8 +32,4 @@ impl LateTails {
         let LateTail { out, port: of } = self.of_buffer.get(buffer as usize);
         if of == port { out } else { Time::ZERO }
     }
-
-    pub(super) fn memory(&self) -> usize {
-        self.of_buffer.memory()
-    }
 }

@@ -313,8 +313,4 @@ impl FlowBlame {
     pub(super) fn series_end(&self) -> Option<Time> {
         self.queues.series_end()
     }
-
-    pub(super) fn memory(&self) -> usize {
-        self.shares.memory() + self.queues.memory() + self.entries.memory()
-    }
 }

@@ -83,10 +83,6 @@ impl CoupledLinks {
         self.links.is_empty()
     }
 
-    pub(super) fn memory(&self) -> usize {
-        self.links.memory()
-    }
-
     /// The flows that wait for `link` or behind it have changed.
     pub(super) fn queue_has_changed<M: Uses>(&mut self, link: u32) {
         if self.links.get(link).known {

@@ -328,10 +328,6 @@ impl MaxMin {
         (taken, weights, demand as f64 / DEMAND_UNIT)
     }
 
-    pub(crate) fn memory(&self) -> usize {
-        self.links.memory() + self.flows.memory() + self.uses.memory()
-    }
-
     fn count(&self) -> usize {
         *self.count.get(0) as usize
     }

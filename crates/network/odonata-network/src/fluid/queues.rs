@@ -143,13 +143,6 @@ impl FlowQueues {
         }
     }
 
-    pub(super) fn memory(&self) -> usize {
-        let of_places = self.buffers.capacity() * size_of::<Buffer>()
-            + self.holds.capacity() * size_of::<Held>()
-            + self.loads.capacity() * size_of::<f64>();
-        self.reported.memory() + of_places + self.steps.capacity() * size_of::<(u32, u8)>()
-    }
-
     /// Bytes of flows in the buffers behind `link`, or waiting for it.
     pub(super) fn load(&self, link: u32) -> f64 {
         self.loads[link as usize]

@@ -202,10 +202,6 @@ impl BlameLedger {
         &self.ledger
     }
 
-    pub(crate) fn memory(&self) -> usize {
-        self.ledger.memory() + self.heads.memory() + self.freed.memory()
-    }
-
     /// Whether the owner of a credit is recorded. A wait is charged only to credits that a waiting packet needs.
     #[inline(always)]
     pub(super) fn is_asked<U: Uses>(&self, is_awaited: bool) -> bool {

@@ -374,8 +374,4 @@ impl Contention {
     pub(crate) fn charges(&self, links: &Links) -> Vec<LinkCharge> {
         self.blame.charges(links)
     }
-
-    pub(super) fn memory(&self) -> usize {
-        self.blame.memory() + self.lost.memory()
-    }
 }

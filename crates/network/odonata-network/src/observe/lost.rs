@@ -188,14 +188,6 @@ impl LostTime {
         U::LOST && self.is_kept()
     }
 
-    pub(crate) fn memory(&self) -> usize {
-        let accounts = self.packets.memory() + self.messages.memory() + self.arrived.memory();
-        let accounts = accounts + self.names.memory() + 4 * self.places.len();
-        let links = self.links.memory() + self.owners.memory() + self.rooms.memory() + self.pending.memory();
-        let flits = self.flits.memory();
-        self.histories.memory() + self.vectors.memory() + self.incoming.memory() + accounts + links + flits
-    }
-
     #[inline(always)]
     fn account(&self, waiter: Waiter) -> Account {
         match waiter {

@@ -148,13 +148,6 @@ impl Queues {
         }
         self.recorder.as_deref_mut()
     }
-
-    pub(super) fn memory(&self) -> usize {
-        self.recorder.as_ref().map_or(0, |recorder| {
-            let numbers = recorder.of_channel.len() + recorder.of_link.len();
-            recorder.cells.memory() + recorder.stalls.memory() + numbers * size_of::<u32>()
-        })
-    }
 }
 
 impl Recorder {

@@ -263,11 +263,6 @@ impl Statistics {
     pub(crate) fn sampled(&self) -> Option<Sampled> {
         self.sampler.sampled()
     }
-
-    /// Bytes held per link and node.
-    pub(crate) fn memory(&self) -> usize {
-        self.links.memory() + self.nodes.memory()
-    }
 }
 
 impl Observer for Statistics {

@@ -93,10 +93,6 @@ impl InputQueued {
 
     pub(crate) const BYTES_PER_FIFO: usize = size_of::<InBuffer>();
 
-    pub(crate) fn memory(&self) -> usize {
-        self.buffers.memory()
-    }
-
     /// The FIFOs, by input buffer; none with virtual output queues.
     pub(crate) fn fifos(&self) -> impl Iterator<Item = List> + '_ {
         self.buffers.iter().map(|buffer| buffer.fifo)

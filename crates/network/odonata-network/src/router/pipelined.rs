@@ -271,21 +271,6 @@ impl Pipelined {
             .saturating_add(of(inputs, allocator::POINTER + size_of::<u8>()))
     }
 
-    pub(crate) fn memory(&self) -> usize {
-        self.vcs.memory()
-            + self.owners.memory()
-            + self.occupied.memory()
-            + self.clocks.memory()
-            + self.inboxes.memory()
-            + self.vc_inputs.memory()
-            + self.vc_outputs.memory()
-            + self.switch_inputs.memory()
-            + self.switch_outputs.memory()
-            + self.turns.memory()
-            + self.waits.memory()
-            + self.input_classes.memory()
-    }
-
     /// Flits of room that a packet of `flits` needs to get a virtual channel.
     #[inline]
     pub(crate) fn room(&self, flits: u32) -> u32 {

@@ -20,9 +20,6 @@ use super::{FamilyGraph, FamilySettings, WorstCase};
 use crate::gateways::Gateways;
 use crate::{Arrangement, Cable, Fault, Gateway, LinkClass, Topology};
 
-/// Measured number of routers that a packet visits inside a group.
-const HOPS_INSIDE: f64 = 2.0;
-
 /// A dragonfly with one-dimensional groups (J. Kim, W. Dally, S. Scott, D. Abts, ISCA 2008). Balanced: routers_per_group = 2 nodes_per_router = 2
 /// global_ports_per_router. The four sizes are required, here or in the preset.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -102,10 +99,6 @@ impl FamilySettings for Settings {
 
     fn worst_case(&self) -> WorstCase {
         WorstCase::NextGroup
-    }
-
-    fn measured_hops_inside(&self) -> Option<f64> {
-        Some(HOPS_INSIDE)
     }
 }
 

@@ -200,11 +200,6 @@ impl Stamps {
         self.cells.live()
     }
 
-    /// Bytes of memory held.
-    pub fn memory(&self) -> usize {
-        self.heads.memory() + self.cells.memory() + self.vectors.memory()
-    }
-
     #[cfg(test)]
     pub(super) fn chunks(&self) -> u32 {
         self.vectors.live()

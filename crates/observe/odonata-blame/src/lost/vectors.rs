@@ -219,11 +219,6 @@ impl Vectors {
     pub fn live(&self) -> u32 {
         self.chunks.live()
     }
-
-    /// Bytes of memory held.
-    pub fn memory(&self) -> usize {
-        self.chunks.memory()
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::memory::Spread;
 use crate::placement::Placement;
 use crate::scenario::Problem;
 use crate::scenario::resolved::{Resolved, Scheduler};
-use crate::schedule::{Decision, Division, Resources, Survey};
+use crate::schedule::{Division, Resources, Survey};
 use odonata_network::lookahead;
 use odonata_topology::{LinkClass, Topology};
 use odonata_units::Time;
@@ -17,9 +17,9 @@ use serde::Serialize;
 pub struct ParallelReport {
     /// The scheduler requested by the scenario.
     pub asked: Scheduler,
-    /// The scheduler of a run on this computer.
+    /// The scheduler that the run begins with.
     pub scheduler: Scheduler,
-    /// Its threads.
+    /// The threads that the run begins with.
     pub threads: u32,
     /// Cores available to this process.
     pub cores: u32,
@@ -43,9 +43,9 @@ impl ParallelReport {
 /// A division of the machine into parts.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DivisionReport {
-    /// Whether the run uses it; otherwise it is the division for parallel schedulers with `threads`.
+    /// Whether the run begins with it; otherwise it is the division for parallel schedulers with `threads`.
     pub used: bool,
-    /// The number of threads of the division: those of the run, or two if the run has one.
+    /// The number of threads of the division: those of the run, or at least two if the run has one.
     pub threads: u32,
     /// The parts, in router order.
     pub parts: Vec<PartReport>,
@@ -53,16 +53,8 @@ pub struct DivisionReport {
     pub cuts: Vec<CutReport>,
     /// The shortest delay between two parts, seconds; null for a single part.
     pub lookahead_s: Option<f64>,
-    /// Events of a nonempty window, which is as long as the lookahead.
-    pub events_per_window: Option<f64>,
-    /// Events of a window per active thread.
-    pub events_per_window_and_thread: Option<f64>,
-    /// Packets and credits to other parts, per event.
-    pub crossings_per_event: f64,
     /// Total work over the work of the busiest part, at most the number of threads.
     pub parallelism: f64,
-    /// Expected speed-up of conservative windows over a single part.
-    pub speed_up: f64,
 }
 
 /// A part: consecutive routers with all their nodes.
@@ -102,34 +94,31 @@ pub(super) fn report(
     estimate: &Estimate,
 ) -> Result<ParallelReport, Problem> {
     let resources = Resources::here();
-    let survey = Survey::new(scenario, placement, topology, estimate, resources)?;
-    let Decision {
-        scheduler,
-        threads,
-        candidate,
-        reasons,
-        ..
-    } = survey.decide()?;
-    let division = match candidate {
-        Some(chosen) => division(&survey, &survey.divisions[chosen], topology, threads, true),
-        None => {
-            let threads = survey.situation.threads.max(2);
-            let survey = survey.for_threads(threads)?;
-            division(&survey, survey.fastest(), topology, threads, false)
-        }
+    let survey = Survey::new(scenario, placement, topology, estimate, resources);
+    let plan = survey.plan()?;
+    let used = plan.partition.len() > 1;
+    let threads = if used { plan.threads } else { survey.threads.max(2) };
+    let division = match used {
+        true => survey.division(plan.partition.bounds())?,
+        false => survey.best(threads)?,
     };
     Ok(ParallelReport {
         asked: scenario.run.scheduler,
-        scheduler,
-        threads,
+        scheduler: plan.scheduler,
+        threads: plan.threads,
         cores: resources.cores,
-        reasons,
-        division,
+        reasons: plan.reasons,
+        division: report_division(&survey, &division, topology, (threads, used)),
     })
 }
 
-fn division(survey: &Survey<'_>, division: &Division, topology: &Topology, threads: u32, used: bool) -> DivisionReport {
-    let bounds = &division.bounds;
+fn report_division(
+    survey: &Survey<'_>,
+    division: &Division,
+    topology: &Topology,
+    (threads, used): (u32, bool),
+) -> DivisionReport {
+    let bounds = division.partition.bounds();
     let mut nodes = vec![0; bounds.len() - 1];
     for node in 0..topology.nodes() {
         nodes[bounds.partition_point(|&first| first <= topology.node_router(node)) - 1] += 1;
@@ -161,20 +150,13 @@ fn division(survey: &Survey<'_>, division: &Division, topology: &Topology, threa
             },
         }
     });
-    let one = division.candidate;
-    let divided = one.lookahead != Time::NEVER;
-    let events = one.events_of_a_window(survey.situation.events_per_s);
-    let busy = one.busy(threads);
+    let lookahead = division.partition.lookahead();
     DivisionReport {
         used,
         threads,
         parts: parts.collect(),
         cuts: cuts.collect(),
-        lookahead_s: divided.then(|| one.lookahead.seconds()),
-        events_per_window: divided.then_some(events),
-        events_per_window_and_thread: divided.then(|| events / busy.max(1.0)),
-        crossings_per_event: one.crossings,
-        parallelism: busy,
-        speed_up: one.speed_up(survey.situation.events_per_s, threads),
+        lookahead_s: (lookahead != Time::NEVER).then(|| lookahead.seconds()),
+        parallelism: division.busy(threads),
     }
 }

@@ -1,24 +1,28 @@
-//! What one job will do, from the programs of a few of its ranks.
+//! The traffic of a job, from the programs of a sample of its ranks.
 
 use super::walk::{Reach, Walk};
-use super::{SAMPLED_SENDERS, cycles, scattered};
+use super::{SAMPLED_SENDERS, scattered};
 use crate::placement::Placement;
 use crate::scenario::resolved::{Device, Fidelity, Job, Resolved, SyntheticParams, Workload};
 use odonata_topology::Topology;
 
-/// Ranks of a job whose programs are walked at least: its first, which is often another than the rest, and some of these.
+/// Minimum sample: the first rank of a job, which often differs from the others, and some of these.
 const SAMPLED_RANKS: u32 = 16;
-/// More of them, where their programs are short: as many as have so many operations together.
-const FURTHER_OPERATIONS: f64 = 400_000.0;
+/// A larger sample of short programs has about so many operations.
+const FURTHER_OPERATIONS: f64 = 100_000.0;
 
-/// What a job will do.
+/// The traffic of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct JobEstimate {
+    /// Operations of its programs.
+    pub(crate) operations: f64,
     /// Payload of its messages and its I/O, bytes.
     pub(crate) bytes: f64,
-    /// Its messages; those of its I/O do not count.
+    /// Its messages, without I/O.
     pub(crate) messages: f64,
-    /// Those of its I/O.
+    /// Requests and answers of the rendezvous of its messages.
+    pub(crate) control: f64,
+    /// Messages of its I/O.
     pub(crate) io_messages: f64,
     /// Packets of its messages.
     pub(crate) message_packets: f64,
@@ -28,48 +32,45 @@ pub(crate) struct JobEstimate {
     pub(crate) io_bytes: f64,
     /// Flits of all these packets.
     pub(crate) flits: f64,
-    /// Routers visited by them, until the run ends.
+    /// Routers visited by the packets until the run ends.
     pub(crate) hops: f64,
-    /// Links between groups that they take.
-    pub(crate) globals: f64,
     /// From the start of the run to its own, seconds.
     pub(crate) start_s: f64,
-    /// How long it takes, seconds.
+    /// Its duration, seconds.
     pub(crate) lasts_s: f64,
-    /// How much of that it spends in messages and I/O, seconds.
+    /// The part of its duration with messages and I/O, seconds.
     pub(crate) sends_s: f64,
-    /// Of its messages, those that wait at NICs when it has sent the last: synthetic traffic that offers more than the
-    /// links take.
+    /// Messages that wait at NICs at its end: synthetic traffic that offers more than the links carry.
     pub(crate) waiting: f64,
-    /// Routers on a shortest way of a packet of its messages, if it is known who sends to whom.
+    /// Routers on a shortest path of a packet of its messages, if the receivers are known.
     pub(crate) routers: Option<f64>,
-    /// Ranks that one of its ranks exchanges messages with, if its operations say so.
+    /// Number of ranks that a rank of the job exchanges messages with, if known.
     pub(crate) peers: f64,
-    /// Messages and receives that are looked through to match its messages.
+    /// Messages and receives examined for matching.
     pub(crate) searches: f64,
     /// Iterations and values that all of its ranks record.
     pub(crate) records: f64,
     /// Its reads and writes, and its calls of metadata servers.
     pub(crate) accesses: f64,
-    /// How its messages go.
+    /// The fidelity of its messages.
     pub(crate) fidelity: Fidelity,
-    /// What all this is taken from.
+    /// The sample behind these numbers.
     pub(crate) sample: Sample,
 }
 
-/// What the estimate of a job is taken from.
+/// The sample of a job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sample {
     /// Ranks whose programs were walked.
     pub(crate) ranks: u32,
-    /// Of the operations of these, the share that was walked.
+    /// The share of their operations that was walked.
     pub(crate) share: f64,
-    /// Whether there are more operations than were counted.
+    /// Whether there are more operations than counted.
     pub(crate) at_least: bool,
 }
 
 impl Default for Sample {
-    /// All of it, as of traffic that is no program.
+    /// Everything: synthetic traffic has no operations.
     fn default() -> Self {
         Sample {
             ranks: u32::MAX,
@@ -80,26 +81,26 @@ impl Default for Sample {
 }
 
 impl JobEstimate {
+    /// All its messages.
+    pub(super) fn all_messages(&self) -> f64 {
+        self.messages + self.control + self.io_messages
+    }
+
     /// Packets of its messages and of its I/O.
     pub(super) fn packets(&self) -> f64 {
         self.message_packets + self.io_packets
     }
 
-    /// Routers that packets visit; flows and the analytic model have no packets.
+    /// Routers visited by packets; flows and the analytic model have no packets.
     pub(super) fn packet_hops(&self) -> f64 {
         match self.fidelity {
             Fidelity::Packet => self.hops,
             Fidelity::Flow | Fidelity::Analytic => 0.0,
         }
     }
-
-    /// Flits of a packet.
-    pub(super) fn flits_of_a_packet(&self) -> f64 {
-        (self.flits / self.packets().max(1.0)).max(1.0)
-    }
 }
 
-/// What a job will do, as far as it does not depend on other jobs.
+/// The traffic of a job, as far as it does not depend on other jobs.
 pub(super) fn job_estimate(
     scenario: &Resolved,
     placement: &Placement,
@@ -141,7 +142,7 @@ pub(super) fn job_estimate(
                 }),
                 _ => None,
             };
-            // One that fails ends the run: the others are not worth the time, of which a failure may have taken much.
+            // A program that fails ends the run, and a failure may take long.
             if !walk.rank(program.as_ref(), rank, &rules) {
                 return (walk, false);
             }
@@ -163,7 +164,7 @@ pub(super) fn job_estimate(
             rest = walked(&others(room), few as usize).0;
         }
     }
-    // Each of the others stands for as many.
+    // Each sampled rank stands for as many others.
     let each = f64::from(ranks.saturating_sub(1)) / f64::from(rest.ranks.max(1));
     let mut all = first.sums;
     all.add(each, &rest.sums);
@@ -181,14 +182,16 @@ pub(super) fn job_estimate(
             let model = device.model();
             block as f64 / model.about(false, block).max(model.about(true, block)).seconds()
         };
-        // All that rules leave open is written to the last one.
+        // Data without a rule is written to the last device.
         storage.all_devices().last().map_or(f64::INFINITY, rate)
     });
     let sends_s = all.sends_s * of_a_rank + all.io_bytes / (servers * device);
     let least_packets = if all.io_packets > 0.0 { 0.0 } else { f64::from(ranks) };
     Ok(JobEstimate {
+        operations: all.operations,
         bytes: all.bytes + all.io_bytes,
         messages: all.messages,
+        control: all.control,
         io_messages: all.io_messages,
         message_packets: all.packets.max(least_packets),
         io_packets: all.io_packets,
@@ -213,7 +216,7 @@ pub(super) fn duty(traffic: &SyntheticParams) -> f64 {
     })
 }
 
-/// What synthetic traffic sends in the time that it has.
+/// The messages of synthetic traffic during the job.
 pub(super) fn sent_for(
     scenario: &Resolved,
     job: &Job,
@@ -237,9 +240,18 @@ pub(super) fn sent_for(
         bytes: messages * traffic.bytes.0 as f64 * senders,
         messages: messages * senders,
         message_packets: messages * packets * senders,
-        flits: messages * cycles::flits(scenario, traffic.bytes.0) as f64 * senders,
+        flits: messages * flits(scenario, traffic.bytes.0) as f64 * senders,
         lasts_s,
         sends_s: lasts_s * duty(traffic),
         ..one
     })
+}
+
+/// Flits of a message of `bytes`, packet by packet.
+fn flits(scenario: &Resolved, bytes: u64) -> u64 {
+    let (packet, flit) = (scenario.network.packet.0, scenario.network.flit.0);
+    let of = |bytes: u64| bytes.div_ceil(flit);
+    ((bytes / packet).saturating_mul(of(packet)))
+        .saturating_add(of(bytes % packet))
+        .max(1)
 }

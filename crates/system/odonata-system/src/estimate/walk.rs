@@ -1,5 +1,5 @@
-//! The operations of a rank, added up: packets, and the time that they take on an idle network. Of long programs the
-//! beginning is walked, and stands for the rest: by the iterations that they have, or else by their operations, counted.
+//! Sums over the operations of a rank: messages, packets, bytes, and their time on an idle network. Long programs are walked
+//! from their beginning and extrapolated, by their number of iterations or else by their number of operations.
 
 use crate::scenario::resolved::{Job, Resolved};
 use odonata_topology::Topology;
@@ -7,19 +7,19 @@ use odonata_workload::collective::{self, Rules};
 use odonata_workload::{Collective, Comm, Cursor, OpKind, Program, Seen};
 use std::collections::BTreeSet;
 
-/// Operations, steps of collectives among them, walked per rank.
-const MOST_OPERATIONS: u32 = 200_000;
+/// Operations walked per rank, including steps of collectives.
+const MOST_OPERATIONS: u32 = 20_000;
 
-/// Operations that are counted, and not walked, to find out how long the program of a rank is.
+/// Operations counted to find the length of a program.
 const MOST_COUNTED: u32 = 1 << 22;
 
-/// Bytes of messages that ask and answer, about.
+/// Approximate size of requests and answers.
 const CONTROL_BYTES: u64 = 64;
 
-/// Routers on the way of a message.
-const ROUTERS: f64 = 3.5;
+/// Routers on the path of a message whose receiver is unknown: one per class of links.
+const ROUTERS: f64 = 3.0;
 
-/// How far the nodes of a job are from one of its ranks.
+/// Distances of the nodes of a job from one of its ranks.
 pub(super) struct Reach<'a> {
     pub(super) topology: &'a Topology,
     /// The node of each rank.
@@ -29,7 +29,7 @@ pub(super) struct Reach<'a> {
 }
 
 impl Reach<'_> {
-    /// Routers on a shortest way to rank `to`, if there is one.
+    /// Routers on a shortest path to rank `to`, if there is one.
     fn routers(&self, to: u32) -> Option<f64> {
         let node = *self.nodes.get(to as usize)?;
         let cables = *self.distances.get(self.topology.node_router(node) as usize)?;
@@ -40,17 +40,17 @@ impl Reach<'_> {
 /// Sums over operations.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums {
-    /// Packets of messages whose receiver's distance is known, and routers on their shortest ways.
+    /// Packets of messages whose receiver's distance is known, and routers on their shortest paths.
     pub(super) reached: (f64, f64),
-    /// Messages and receives that are looked through to match messages: half of the others that are open at the same time, of
-    /// each.
+    /// Messages and receives examined for matching: for each message half of the others that are open at the same time.
     pub(super) searches: f64,
     /// Iterations and values recorded.
     pub(super) records: f64,
-    /// Reads and writes, and calls of metadata servers, which are recorded as they are.
+    /// Reads, writes, and calls of metadata servers.
     pub(super) accesses: f64,
-    /// Messages, and those of I/O.
+    /// Messages, their requests and answers of a rendezvous, and messages of I/O.
     pub(super) messages: f64,
+    pub(super) control: f64,
     pub(super) io_messages: f64,
     /// Flits of packets.
     pub(super) flits: f64,
@@ -64,9 +64,9 @@ pub(super) struct Sums {
     pub(super) io_packets: f64,
     /// Computation, seconds.
     pub(super) computes_s: f64,
-    /// Messages and the way of I/O to its server, one after the other, seconds.
+    /// Messages and the path of I/O to its server, one after the other, seconds.
     pub(super) sends_s: f64,
-    /// Operations, and those of them that were walked; the others are taken to be like these.
+    /// Operations, and the walked ones; the others are assumed to be like these.
     pub(super) operations: f64,
     pub(super) walked: f64,
 }
@@ -80,6 +80,7 @@ impl Sums {
             records,
             accesses,
             messages,
+            control,
             io_messages,
             flits,
             bytes,
@@ -97,6 +98,7 @@ impl Sums {
         *records += factor * other.records;
         *accesses += factor * other.accesses;
         *messages += factor * other.messages;
+        *control += factor * other.control;
         *io_messages += factor * other.io_messages;
         *flits += factor * other.flits;
         *bytes += factor * other.bytes;
@@ -110,34 +112,34 @@ impl Sums {
     }
 }
 
-/// How much longer a program is than the part of it that was walked.
+/// The length of a program relative to its walked part.
 #[derive(Clone, Copy, Debug)]
 struct Length {
     times: f64,
-    /// Whether it goes on after all that was counted.
+    /// Whether the program is longer than counted.
     at_least: bool,
 }
 
 /// The operations of ranks, walked one rank after the other.
 pub(super) struct Walk<'a> {
-    /// From the rank whose operations are added, where distances are asked for.
+    /// Distances from the current rank, if measured.
     pub(super) reach: Option<Reach<'a>>,
     pub(super) sums: Sums,
     /// Ranks that were walked.
     pub(super) ranks: u32,
-    /// Whether some program is longer than what was counted of it.
+    /// Whether a program is longer than counted.
     pub(super) at_least: bool,
-    /// Of the phases of the first rank of which not all was walked, by their place; others are taken to be as long.
+    /// Lengths of the phases that were not walked to their end, by place, from the first rank that had to count.
     lengths: Vec<Option<Length>>,
     /// Largest packet, bytes.
     packet: u64,
     /// Size of a piece of I/O, bytes.
     block: u64,
-    /// Tiers of servers below the first, to which what is written goes on over the network.
+    /// Tiers of servers below the first: written data go on to them over the network.
     tiers_below: f64,
-    /// Whether there are metadata servers, which calls for files ask.
+    /// Whether there are metadata servers for calls on files.
     metadata: bool,
-    /// Largest message that is sent without asking.
+    /// Largest message sent without a rendezvous.
     eager: u64,
     /// Time per byte of messages on a rank's share of its terminal link, seconds.
     per_byte_s: f64,
@@ -146,10 +148,10 @@ pub(super) struct Walk<'a> {
     /// Flits of a packet of full size, and bytes of one.
     flits_of_a_packet: f64,
     flit: u64,
-    /// Whom the ranks so far have sent to, each rank's anew, and how many they were.
+    /// Receivers of the current rank, and the sum of their numbers over all ranks.
     targets: BTreeSet<u32>,
     pub(super) peers: f64,
-    /// Messages since something was waited for, and whom they were for.
+    /// Messages since the last wait, and their receivers.
     batch: f64,
     batch_targets: BTreeSet<u32>,
 }
@@ -204,8 +206,7 @@ impl<'a> Walk<'a> {
         done
     }
 
-    /// Adds `repeat` times the operations of a program, which is the phase at `place`, of which no more than `budget` are
-    /// walked; `false` if it fails.
+    /// Adds `repeat` times the operations of the phase at `place`, walking at most `budget` of them; `false` if it fails.
     fn part(
         &mut self,
         program: &dyn Program,
@@ -223,7 +224,7 @@ impl<'a> Walk<'a> {
         done
     }
 
-    /// Adds operations of a program, no more than `budget`: whether it does not fail, and how long it is.
+    /// Adds at most `budget` operations of a program; returns whether it does not fail, and its length.
     fn walk(
         &mut self,
         program: &dyn Program,
@@ -239,7 +240,7 @@ impl<'a> Walk<'a> {
         let mut persistent: Vec<(u32, u64)> = Vec::new();
         let mut cursor = Cursor::default();
         let mut memory = vec![0; program.memory()];
-        // Iterations that were walked to their end, and the sums then.
+        // Iterations walked to their end, and the sums at that point.
         let (mut marks, mut at_mark) = (0, Sums::default());
         while budget > 0 {
             let mut seen = Seen {
@@ -319,7 +320,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// How long the program is that was walked up to `cursor`: that of the first rank of which so much was walked.
+    /// The length of the program walked up to `cursor`; counted for the first rank only.
     fn length(
         &mut self,
         program: &dyn Program,
@@ -355,7 +356,7 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// Adds a message, to a rank of the job if that is known.
+    /// Adds a message, to a rank of the job if the rank is known.
     fn message(&mut self, bytes: u64, to: Option<u32>) {
         self.sums.messages += 1.0;
         self.batch += 1.0;
@@ -368,8 +369,9 @@ impl<'a> Walk<'a> {
         self.sums.bytes += bytes as f64;
         self.sums.packets += bytes.div_ceil(self.packet).max(1) as f64;
         self.sums.flits += self.flits_of(bytes);
-        // Two more ask and answer.
+        // A request and an answer.
         let control = if bytes > self.eager { 2.0 } else { 0.0 };
+        self.sums.control += control;
         self.sums.packets += control;
         self.sums.flits += control * self.flits_of(CONTROL_BYTES);
         self.sums.sends_s += bytes as f64 * self.per_byte_s;
@@ -381,13 +383,13 @@ impl<'a> Walk<'a> {
         ((bytes / self.packet) as f64 * self.flits_of_a_packet + rest).max(1.0)
     }
 
-    /// Something that another rank does is waited for.
+    /// Adds a wait for another rank.
     fn answer(&mut self) {
         self.sums.sends_s += self.message_s;
         self.match_batch();
     }
 
-    /// The messages since the last wait are matched: each with those of other ranks that are open meanwhile.
+    /// Matches the messages since the last wait with those of other ranks that are open meanwhile.
     fn match_batch(&mut self) {
         let others = (self.batch_targets.len() as f64 - 1.0).max(0.0);
         self.sums.searches += self.batch * others / 2.0;
@@ -395,7 +397,7 @@ impl<'a> Walk<'a> {
         self.batch_targets.clear();
     }
 
-    /// Sends those of the `persistent` requests that are in `first .. first + count`.
+    /// Sends the `persistent` requests in `first .. first + count`.
     fn started(&mut self, persistent: &[(u32, u64)], first: u32, count: u32) {
         for &(request, bytes) in persistent {
             if request >= first && request - first < count {
@@ -404,7 +406,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Adds a read or a write, whose data go on to so many tiers below.
+    /// Adds a read or a write whose data go on to `below` tiers.
     fn access(&mut self, bytes: u64, below: f64) {
         self.sums.accesses += 1.0;
         self.sums.io_bytes += bytes as f64;

@@ -1,14 +1,14 @@
-//! How much memory this process may take: what the computer has free, less where a control group (batch systems,
-//! containers), the address space or the scenario allow less.
+//! The memory that this process may use: the free memory of the computer, or less if a control group (batch systems,
+//! containers), the address space or the scenario limit it.
 
 use odonata_units::Bytes;
 
-/// What sets how much there is.
+/// The source of the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bound {
     /// The key `run.memory_limit`.
     Key,
-    /// The memory that nobody uses.
+    /// The free memory.
     Free,
     /// The limit of a control group.
     ControlGroup,
@@ -17,7 +17,7 @@ pub(crate) enum Bound {
 }
 
 impl Bound {
-    /// In words.
+    /// As text.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Bound::Key => "which run.memory_limit allows",
@@ -27,7 +27,7 @@ impl Bound {
         }
     }
 
-    /// A name for machines.
+    /// The name in JSON.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Bound::Key => "run.memory_limit",
@@ -38,18 +38,18 @@ impl Bound {
     }
 }
 
-/// The memory that this process may take in all, with what it has.
+/// The memory that this process may use in total.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Available {
-    /// Bytes; the largest number where nobody can tell.
+    /// Bytes; the largest number if unknown.
     pub(crate) bytes: u64,
-    /// What sets it.
+    /// The source of the limit.
     pub(crate) bound: Bound,
-    /// What this process takes at the moment, bytes.
+    /// Present use by this process, bytes.
     pub(crate) taken: u64,
 }
 
-/// The memory that this process may take, if the scenario allows it `limit`.
+/// The memory that this process may use; `limit` is that of the scenario.
 pub(crate) fn available(limit: Option<Bytes>) -> Available {
     let taken = system::taken().map_or(0, |taken| taken.resident);
     let more = |(bytes, bound): (u64, Bound)| (bytes.saturating_add(taken), bound);
@@ -64,12 +64,12 @@ pub(crate) fn available(limit: Option<Bytes>) -> Available {
     Available { bytes, bound, taken }
 }
 
-/// Memory that this process has.
+/// The present memory of this process.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Taken {
-    /// In the computer's memory, bytes.
+    /// Resident size, bytes.
     pub(super) resident: u64,
-    /// In its address space, bytes.
+    /// Size of the address space, bytes.
     pub(super) space: u64,
 }
 
@@ -78,7 +78,7 @@ pub(super) mod system {
     use super::Taken;
     use std::path::{Path, PathBuf};
 
-    /// A file of the kernel's, below `/proc`.
+    /// A file of the kernel, below `/proc`.
     fn kernel_file(name: &str) -> Option<String> {
         std::fs::read_to_string(Path::new("/proc").join(name)).ok()
     }
@@ -113,7 +113,7 @@ pub(super) mod system {
         text.lines().filter_map(folders_of).flatten().collect()
     }
 
-    /// What this process has.
+    /// The present memory of this process.
     pub(in super::super) fn taken() -> Option<Taken> {
         let status = kernel_file("self/status")?;
         Some(Taken {
@@ -122,12 +122,12 @@ pub(super) mod system {
         })
     }
 
-    /// The most that this process has had in the computer's memory at a time, bytes.
+    /// The peak resident size of this process, bytes.
     pub(crate) fn peak_resident() -> Option<u64> {
         amount(&kernel_file("self/status")?, "VmHWM")
     }
 
-    /// The memory that can be had without anybody's losing what he uses.
+    /// The memory available without swapping.
     pub(in super::super) fn free() -> Option<u64> {
         amount(&kernel_file("meminfo")?, "MemAvailable")
     }
@@ -137,19 +137,19 @@ pub(super) mod system {
         soft_limit(&kernel_file("self/limits")?)
     }
 
-    /// What is left of it.
+    /// The rest of the address space.
     pub(super) fn left_in_address_space() -> Option<u64> {
         Some(address_space()?.saturating_sub(taken()?.space))
     }
 
-    /// What the control groups of this process, and those that they are in, leave it.
+    /// The rest in the control groups of this process and in the groups around them.
     pub(in super::super) fn left_in_groups() -> Option<u64> {
         let groups = groups(&kernel_file("self/cgroup")?);
         groups.iter().filter_map(|folder| left_in(folder)).min()
     }
 
-    /// The folders of a group and of those that it is in. In a container the path may be one that only its host sees:
-    /// then what there is of it counts, at least the root.
+    /// The folders of a group and of the groups around it. In a container the path may be that of its host: then the
+    /// existing folders count, at least the root.
     fn folders(root: &Path, group: &str) -> Vec<PathBuf> {
         let mut folders = Vec::new();
         let mut at = Path::new(group.trim_start_matches('/'));
@@ -162,8 +162,8 @@ pub(super) mod system {
         }
     }
 
-    /// What one group leaves: its limit less what is used, but for files that can be read again. The names are those of
-    /// version 2, then of version 1 of control groups.
+    /// The rest in one group: its limit minus the use, without reclaimable files. The names are those of version 2, then
+    /// of version 1 of control groups.
     pub(super) fn left_in(folder: &Path) -> Option<u64> {
         let names = [
             ("memory.max", "memory.current", "inactive_file"),
@@ -187,7 +187,7 @@ pub(super) mod system {
 
 #[cfg(not(target_os = "linux"))]
 pub(super) mod system {
-    //! Elsewhere nobody tells.
+    //! Unknown on other systems.
     use super::Taken;
 
     pub(in super::super) fn taken() -> Option<Taken> {
@@ -273,7 +273,7 @@ mod tests {
         write("memory.current", "3000\n");
         write("memory.stat", "anon 1\ninactive_file 500\n");
         assert_eq!(system::left_in(&folder), Some(2_500));
-        // A group without a limit: the older names are asked, and what is used beyond a limit leaves nothing.
+        // A group without a limit: the older names apply, and use beyond a limit leaves nothing.
         write("memory.max", "max\n");
         write("memory.usage_in_bytes", "10000\n");
         assert_eq!(system::left_in(&folder), Some(0));

@@ -1,10 +1,8 @@
-//! What a run will take of the memory, item by item.
+//! The memory that a run needs, item by item.
 //!
-//! *At least* is what sizes alone decide: the graph, idle routers and nodes, ranks before their first operation. It is
-//! reckoned from the sizes of the very structures, and a scenario that cannot have it is refused before any of them is
-//! built. *Probably* adds what traffic makes of it, from the [estimate](crate::estimate): what is under way, what waits at
-//! sources that offer too much, what is recorded, and the tables at the end, which take more than the run itself where it
-//! is short.
+//! *Least* follows from numbers of parts and sizes of cells alone: the graph, idle routers and nodes, ranks before their
+//! first operation. A scenario whose least need does not fit is refused before anything is built. *Probable* adds the
+//! packets in flight, waiting messages, records and tables that follow from the [counted traffic](crate::estimate).
 
 use super::{Available, Bound, size};
 use crate::build;
@@ -22,63 +20,61 @@ use odonata_topology::{LinkClass, Topology};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What the program takes beside the run: Python, its libraries, pages of the program itself. Measured as the peak of runs of
-/// a few nodes.
+/// Memory of the program itself: Python, its libraries, its code. Measured as the peak of runs of a few nodes.
 const PROGRAM: u64 = 100 << 20;
 
-/// What those who write tables take for themselves at most, and as a multiple of the table; measured likewise.
+/// Buffers for writing a table: at most, and as a multiple of the table; measured likewise.
 const WRITER: (u64, u64) = (40 << 20, 3);
 
-/// Share of what a vector has that it holds, while it grows: the mean of doubling.
+/// Used share of a vector that grows by doubling, on average.
 const FILLED: f64 = 0.75;
 
-/// What dividing a machine makes of its state, as measured: ranks of a part have an index beside their cells, what crosses
-/// a cut is there twice.
+/// Measured factor of a divided machine: its parts have indices, and both sides of a cut have a state.
 const DIVIDED: f64 = 1.2;
 
-/// Bytes of what a part has of its own: an event queue with its buckets, and what these keep when they are empty again.
+/// Bytes per part: an event queue, and the buckets that it keeps when they are empty again.
 const QUEUE: u64 = 256 << 10;
 const BUCKETS: u64 = 6 << 20;
 
-/// Ranks that a rank of a program has messages to and from under way at the same time, at most.
+/// Maximum number of ranks with which a rank has messages in flight at the same time.
 const MOST_PARTNERS: f64 = 32.0;
 
-/// Bytes of a rank whose program is a Python generator, with its frame and its last operations.
+/// Bytes of a Python generator with its frame and its last operations.
 const GENERATOR: u64 = 32 << 10;
 
-/// Cells of time series that a fabric keeps at most.
+/// Maximum cells of the time series of a fabric.
 const MOST_CELLS: f64 = 4_194_304.0;
 
-/// Something that takes memory.
+/// An item of memory.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MemoryItem {
-    /// What it is.
+    /// Its content.
     pub what: String,
-    /// The key that it follows from; empty: none.
+    /// The key that determines it; empty: none.
     pub key: String,
     /// Bytes.
     pub bytes: u64,
 }
 
-/// What is known of a run's memory before it starts.
+/// The memory of a run, computed before it starts.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MemoryReport {
-    /// What the run will probably take at its highest, bytes.
+    /// Probable peak, bytes.
     pub bytes: u64,
-    /// What it takes before its first event without the program itself, bytes.
+    /// State before the first event, without the program itself, bytes.
     pub idle_bytes: u64,
-    /// Memory that this process may take, bytes; null: unknown.
+    /// Memory that this process may use, bytes; null: unknown.
     pub available: Option<u64>,
-    /// What sets that: "free", "control-group", "address-space" or "run.memory_limit".
+    /// The source of that limit: "free", "control-group", "address-space" or "run.memory_limit".
     pub bound: &'static str,
-    /// What it is made of, the largest first.
+    /// The items of the peak, the largest first.
     pub items: Vec<MemoryItem>,
 }
 
-/// How the machine of a run is divided, and among how many.
+/// The division of the machine of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Spread {
-    /// Parts of this process that have a state of their own.
+    /// Parts of this process with a separate state.
     pub(crate) parts: u64,
     /// Processes that share the run.
     pub(crate) processes: u64,
@@ -89,7 +85,7 @@ impl Spread {
     pub(crate) const WHOLE: Spread = Spread { parts: 1, processes: 1 };
 }
 
-/// What a run takes.
+/// The memory of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Need {
     items: Vec<MemoryItem>,
@@ -108,14 +104,14 @@ impl Need {
         }
     }
 
-    /// All of it, bytes.
+    /// The total, bytes.
     pub(crate) fn sum(&self) -> u64 {
         self.items
             .iter()
             .fold(0, |sum: u64, item| sum.saturating_add(item.bytes))
     }
 
-    /// What the graph of a machine takes, which is the value of `key`: this much in any case.
+    /// The graph of the machine that is the value of `key`: a lower bound.
     pub(crate) fn graph(key: String, routers: u64, ports: u64) -> Need {
         let mut need = Need::default();
         need.add(
@@ -126,26 +122,20 @@ impl Need {
         need
     }
 
-    /// What having a trace open takes, which is the value of `key`: this much in any case.
+    /// The open trace that is the value of `key`: a lower bound.
     pub(crate) fn trace(key: String, bytes: u64) -> Need {
         let mut need = Need::default();
         need.add("what is known of the trace's lists and communicators", key, bytes);
         need
     }
 
-    /// What the run of `scenario` takes in any case: with one virtual channel per class if it does not ask for more.
+    /// The least need of a run of `scenario`, with the fewest virtual channels.
     pub(crate) fn least(scenario: &Resolved, spread: Spread) -> Need {
-        let extent = scenario.layout.extent();
-        let asked = scenario.network.routing.vcs;
-        let vcs = LinkClass::ALL.map(|class| match extent.ports[class as usize] {
-            0 => 0,
-            _ => asked.and_then(|vcs| vcs.of(class)).unwrap_or(1).max(1),
-        });
-        Need::idle(scenario, vcs, spread, 1.0)
+        Need::idle(scenario, build::least_virtual_channels(scenario), spread, 1.0)
     }
 
-    /// What the machine and its ranks take before the first event, with so many times the state. Of several processes each has
-    /// the graph, and its share of all else.
+    /// The machine and its ranks before the first event, with `times` the state. Each process has the graph, and its share of
+    /// the rest.
     fn idle(scenario: &Resolved, vcs: VirtualChannels, spread: Spread, times: f64) -> Need {
         let mut need = Need::default();
         let extent = scenario.layout.extent();
@@ -198,7 +188,7 @@ impl Need {
         need
     }
 
-    /// What the run of `scenario` will probably take at its highest.
+    /// The probable peak of a run of `scenario`.
     pub(crate) fn probable(scenario: &Resolved, vcs: VirtualChannels, estimate: &Estimate, spread: Spread) -> Need {
         let divided = spread.parts * spread.processes > 1;
         let mut need = Need::idle(scenario, vcs, spread, if divided { DIVIDED } else { 1.0 });
@@ -206,7 +196,7 @@ impl Need {
         let traffic = traffic(scenario, vcs, estimate, spread);
         let run = traffic.sum();
         need.items.extend(traffic.items);
-        // What is measured is copied while the state is there; rows are made of it when that is gone, columns of them.
+        // Measurements are copied beside the state; rows are made of them after it is dropped, then columns of the rows.
         let (records, measured, counts) = records(scenario, estimate);
         let tables = counts.bytes();
         let copies = measured.max((measured + tables.rows).saturating_sub(state + run + records));
@@ -223,8 +213,7 @@ impl Need {
         need
     }
 
-    /// What of the run is certain, if it does not fit into what is `available`: the key of its largest item, and the others in
-    /// a hint.
+    /// Refuses a run that certainly exceeds the `available` memory, at the key of its largest item; a hint has the others.
     ///
     /// # Errors
     /// It does not fit.
@@ -240,7 +229,7 @@ impl Need {
         Err(Problem::new(key, problem, expected).hint(others))
     }
 
-    /// The largest item, and what most of the memory is for, in words.
+    /// The largest item, and the three largest as text.
     fn largest(&self) -> (Option<&MemoryItem>, String) {
         const SHOWN: usize = 3;
         let mut items: Vec<&MemoryItem> = self.items.iter().collect();
@@ -253,7 +242,7 @@ impl Need {
         (items.first().copied(), list.join(", "))
     }
 
-    /// A warning if the run will probably not fit into what is `available`.
+    /// A warning if the run will probably exceed the `available` memory.
     pub(crate) fn doubt(&self, available: &Available) -> Option<Warning> {
         let sum = self.sum();
         if sum <= available.bytes {
@@ -271,7 +260,7 @@ impl Need {
         })
     }
 
-    /// The same for `odonata check`.
+    /// The report of `odonata check`.
     pub(crate) fn report(&self, available: &Available) -> MemoryReport {
         let mut items = self.items.clone();
         items.sort_by_key(|item| std::cmp::Reverse(item.bytes));
@@ -285,15 +274,15 @@ impl Need {
     }
 }
 
-/// What is under way and what waits.
+/// Packets in flight, waiting messages, calls, and charges of waits.
 fn traffic(scenario: &Resolved, vcs: VirtualChannels, estimate: &Estimate, spread: Spread) -> Need {
     let mut need = Need::default();
     let processes = spread.processes as f64;
     let extent = scenario.layout.extent();
     let network = &scenario.network;
     let bytes = |count: f64, size: u64| (count * size as f64 / FILLED / processes) as u64;
-    let (packets, busy_s) = (estimate.packets(), estimate.busy_s());
-    // Sources that offer too much fill the network's buffers.
+    let (packets, busy_s) = (estimate.packets(), estimate.busy_s);
+    // Overloaded sources fill a quarter of the buffers on average.
     let idle = if busy_s > 0.0 {
         packets / busy_s * estimate.flight_s
     } else {
@@ -311,12 +300,12 @@ fn traffic(scenario: &Resolved, vcs: VirtualChannels, estimate: &Estimate, sprea
     let mut of_packets = bytes(under_way, PACKET_BYTES) + bytes(under_way * message_share, MESSAGE_BYTES);
     if network.router == RouterModel::Pipelined {
         let flits = network.packet.0.div_ceil(network.flit.0) as f64;
-        // A credit on its way back for each flit, and an event for about as many.
+        // A returning credit for each flit, and about as many events.
         of_packets += bytes(2.0 * under_way * flits, FLIT_CREDIT_BYTES + 16);
     }
     need.add("packets under way", "", of_packets);
     let ranks: f64 = scenario.jobs.iter().map(|job| f64::from(*job.ranks)).sum();
-    // Each rank has an event to come.
+    // Each rank has a pending event.
     need.add("events of ranks", "", bytes(ranks, 32) + BUCKETS);
     for (job, one) in scenario.jobs.iter().zip(&estimate.jobs) {
         let limit = f64::from(scenario.nic.message_queue) * f64::from(job.nodes());
@@ -328,7 +317,7 @@ fn traffic(scenario: &Resolved, vcs: VirtualChannels, estimate: &Estimate, sprea
             bytes(waiting, MESSAGE_BYTES),
         );
         if !matches!(*job.workload, Workload::Synthetic(_)) {
-            // A message to and one from each partner, if a rank has them at the same time.
+            // A message to and one from each partner at the same time.
             let partners = one.peers.clamp(1.0, MOST_PARTNERS);
             let exchanges = partners * (footprint::EXCHANGE + MESSAGE_BYTES) as f64;
             let peers = one.peers * footprint::PEER as f64;
@@ -345,7 +334,7 @@ fn traffic(scenario: &Resolved, vcs: VirtualChannels, estimate: &Estimate, sprea
     if *scenario.run.blame {
         let kinds = (2 * scenario.jobs.len()) as f64;
         let links = (extent.all_ports() + extent.nodes) as f64;
-        // Of the pairs of kinds that could meet at a link a few do.
+        // Few of the possible pairs of jobs meet at a link.
         need.add(
             "interference between jobs",
             "run.blame",
@@ -353,7 +342,7 @@ fn traffic(scenario: &Resolved, vcs: VirtualChannels, estimate: &Estimate, sprea
         );
         if scenario.run.lost_time {
             let ranks: f64 = scenario.jobs.iter().map(|job| f64::from(*job.ranks)).sum();
-            // A stamp with a few losses for each of these, for the operations, requests and messages of each rank.
+            // A stamp with a few losses for each charge, and for the operations, requests and messages of each rank.
             let stamps = links * kinds.min(8.0) + 8.0 * ranks;
             need.add("lost time", "run.lost_time", bytes(stamps, 160));
             let waits = ranks * f64::from(scenario.run.lost_time_path);
@@ -367,7 +356,7 @@ fn traffic(scenario: &Resolved, vcs: VirtualChannels, estimate: &Estimate, sprea
     need
 }
 
-/// Bytes of what is recorded one by one, bytes of what is measured when it is copied, and the rows of tables.
+/// Bytes of the records, bytes of the copied measurements, and the rows of the tables.
 fn records(scenario: &Resolved, estimate: &Estimate) -> (u64, u64, RowCounts) {
     let extent = scenario.layout.extent();
     let sum = |of: fn(&crate::estimate::JobEstimate) -> f64| estimate.jobs.iter().map(of).sum::<f64>();
@@ -380,7 +369,7 @@ fn records(scenario: &Resolved, estimate: &Estimate) -> (u64, u64, RowCounts) {
     let recorded = message_rows * footprint::MESSAGE_RECORD as f64
         + io_rows * footprint::IO_RECORD as f64
         + sum(|job| job.records) * footprint::RECORD as f64;
-    // A message has a call at either end and three steps; a wait is a call as well.
+    // A message has a call at both ends and three steps; a wait is a call as well.
     let timeline = scenario.run.timeline.as_ref();
     let of_timeline =
         |count: f64| timeline.map_or(0.0, |timeline| kept(count / f64::from(timeline.every), timeline.rows));
@@ -407,7 +396,7 @@ fn records(scenario: &Resolved, estimate: &Estimate) -> (u64, u64, RowCounts) {
     let counts = RowCounts {
         links,
         ranks,
-        // More than the limit are not told one by one.
+        // Tables beyond their limit are left out.
         messages: if messages > message_rows { 0 } else { messages as u64 },
         routers: extent.routers,
         io: if accesses > io_rows { 0 } else { accesses as u64 },

@@ -1,52 +1,51 @@
-//! Looks, while a run goes on, at how much memory this process has: a run that comes to its bound ends in order, with
-//! what it has measured, before the system ends it without.
+//! Monitors the memory of this process between slices of events: a run that reaches its limit ends in order and keeps its
+//! measurements.
 //!
-//! The memory in use is looked at between slices of events, of which there are a hundred a second or so. By default the
-//! bound is nine tenths of what was available at the start; the rest is for making the results. Others take memory too:
-//! when next to nothing is left on the computer, whoever has a good part of it ends.
+//! The default limit is nine tenths of the memory available at the start; the rest is for making the results. A process
+//! with a large share of the memory also ends when almost none is left on the computer.
 
 use super::available::system;
 use super::{Available, Bound, size};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
-/// Between two looks at oneself: some 10 us each, and runs with little to do have many slices.
+/// Time between two looks at this process, each of about 10 us.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// Between two looks at what the computer has free, which cost more.
+/// Time between two looks at the free memory of the computer, which cost more.
 const LOOK_AROUND: Duration = Duration::from_millis(50);
 
-/// Bytes that may be copied without a look at whether there is room.
+/// Bytes that may be copied without a check.
 const LEAST_COPIED: u64 = 16 << 20;
 
-/// Most memory that is left for making results.
+/// Maximum memory reserved for making results.
 const MOST_RESERVE: u64 = 2 << 30;
 
-/// Memory that a process has taken, and the bound that it has come to.
+/// The memory of a process that has reached a limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Exceeded {
-    /// What this process takes, bytes.
+    /// Resident size, bytes.
     pub(crate) taken: u64,
-    /// In words.
+    /// The explanation.
     pub(crate) text: String,
 }
 
 /// Watches the memory of this process.
 pub(crate) struct Watch {
-    /// Most that it may take, and why.
+    /// Maximum resident size, and its source.
     limit: u64,
     bound: Bound,
-    /// Most of its address space that it may take.
+    /// Maximum address space.
     space: Option<u64>,
-    /// When less than this is free on the computer, or left in its control group, a process with as much again has to end.
+    /// With less free memory than this on the computer or in its control group, a process that holds as much ends.
     reserve: u64,
-    /// When it was looked, and when around.
+    /// Times of the last looks at the process and at the computer.
     looked: Option<Instant>,
     looked_around: Instant,
 }
 
 impl Watch {
-    /// Watches that this process takes no more than what is `available`.
+    /// Limits this process to the `available` memory.
     pub(crate) fn new(available: &Available) -> Watch {
         let tenth = available.bytes / 10;
         Watch {
@@ -62,8 +61,15 @@ impl Watch {
         }
     }
 
-    /// Which bound this process has come to, if it has; `growth` says how many bytes are soon copied to a place of twice the
-    /// size, which takes both for a moment.
+    /// Whether this process may take as much memory again.
+    pub(crate) fn has_room_for_another(&self) -> bool {
+        system::taken().is_none_or(|has| {
+            2 * has.resident < self.limit && self.space.is_none_or(|space| has.space + has.resident < space)
+        })
+    }
+
+    /// The limit that this process has reached, if any. `growth` gives the bytes that are soon copied to an allocation of
+    /// twice the size; both exist for a moment.
     pub(crate) fn look(&mut self, growth: impl FnOnce() -> u64) -> Option<Exceeded> {
         if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
             return None;
@@ -73,7 +79,7 @@ impl Watch {
         let taken = has.resident;
         let exceeded = |text: String| Some(Exceeded { taken, text });
         let copied = match growth() {
-            // Too little to matter, and gone at once.
+            // Negligible.
             few if few < LEAST_COPIED => 0,
             copied => copied,
         };
@@ -100,7 +106,7 @@ impl Watch {
         }
         self.looked_around = Instant::now();
         let left = [system::free(), system::left_in_groups()].into_iter().flatten().min()?;
-        // The smaller ones hold out longer.
+        // Small processes end later.
         let left = left.saturating_sub(copied);
         let least = if taken >= 2 * self.reserve {
             self.reserve
@@ -139,7 +145,7 @@ mod tests {
             "{exceeded:?}"
         );
         assert_eq!(Watch::new(&of(1 << 50)).look(|| 1 << 49), None);
-        // What there is for a moment counts, too.
+        // Copies count, too.
         let growing = Watch::new(&of(1 << 50))
             .look(|| 1 << 50)
             .expect("it does not fit twice");

@@ -182,8 +182,8 @@ impl Run {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduler {
-    /// Conservative if threads are expected to save a quarter of the wall time, otherwise sequential; `odonata check`
-    /// reports the choice and the reason. The run measures how many threads save that much, and uses no more.
+    /// Sequential for the first second; then the run tries parts on several threads, and keeps them if they save a
+    /// quarter of the wall time. `odonata check` reports the parts, and the run the choice.
     #[default]
     Auto,
     /// One event after the other; part by part if the machine is larger than the caches of a core.

@@ -45,7 +45,8 @@ impl Simulation {
             events: self.scheduler.events(),
         })?;
         let figures = self.group.share(self.scheduler.figures())?;
-        let figures = figures.into_iter().reduce(Figures::join).unwrap_or_default();
+        let mut figures = figures.into_iter().reduce(Figures::join).unwrap_or_default();
+        figures.thread_choice = figures.thread_choice.or(self.threads_tried);
         let mut parts = self.scheduler.into_parts();
         let held_up = |parts: &[Machine]| packet_diagnosis::explain(parts, &self.scenario, self.plan.topology(), now);
         // A run without a limit of its own goes on to the end of simulated time.

@@ -122,7 +122,11 @@ impl Look {
             packets: self.packets,
             packet_hops: self.packet_hops,
             messages: self.messages,
-            fraction: by_time.or(Some(self.jobs.progress_fraction().max(run.expected_share()))),
+            fraction: by_time.or(Some(
+                self.jobs
+                    .progress_fraction()
+                    .max(run.expected_share(self.packets, self.messages)),
+            )),
         }
     }
 }

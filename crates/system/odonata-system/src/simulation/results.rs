@@ -103,7 +103,6 @@ impl Results {
             "events_per_window": figures.events_per_window(),
             "sent_between_parts": figures.sent,
             "waiting_share": figures.waiting,
-            "searches": plan.estimate.searches(),
             "processes": self.cost.iter().map(|cost| serde_json::json!({
                 "events": cost.events,
                 "cpu_s": cost.spent.cpu.as_secs_f64(),

@@ -75,11 +75,6 @@ impl FailedServers {
         list.iter(&self.failed)
             .any(|slot| self.failed.get(slot).server == server)
     }
-
-    /// Bytes of memory held.
-    pub(super) fn memory(&self) -> usize {
-        self.of_ranks.memory() + self.of_servers.memory() + self.failed.memory()
-    }
 }
 
 #[cfg(test)]

@@ -82,10 +82,6 @@ impl Flits {
         }
     }
 
-    pub(super) fn memory(&self) -> usize {
-        self.fronts.memory() + self.body.memory()
-    }
-
     /// Whether routers send single flits.
     pub(super) fn are_separate(&self) -> bool {
         !self.fronts.is_empty()

@@ -61,6 +61,9 @@ impl Journalled for Allocation {
     fn logged(&self) -> usize {
         0
     }
+    fn memory(&self) -> usize {
+        0
+    }
     fn fingerprint(&self, _: &mut Digest) {}
 }
 

@@ -112,10 +112,6 @@ impl Inboxes {
         Self::slots(params) as usize * size_of::<Arrivals>()
     }
 
-    pub(super) fn memory(&self) -> usize {
-        self.slots.memory() + self.flits.memory()
-    }
-
     /// The slot of cycle number `cycle` at local router `own`.
     #[inline(always)]
     fn slot(&self, own: u32, cycle: u64) -> u32 {

@@ -59,6 +59,9 @@ impl Journalled for Candidates {
     fn logged(&self) -> usize {
         0
     }
+    fn memory(&self) -> usize {
+        0
+    }
     fn fingerprint(&self, _: &mut Digest) {}
 }
 

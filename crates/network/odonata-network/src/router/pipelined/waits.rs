@@ -151,14 +151,6 @@ impl Waits {
     pub(super) const BYTES_PER_CHANNEL: usize = size_of::<Wait>();
     pub(super) const BYTES_PER_PORT: usize = 2 * size_of::<Granted>() + size_of::<List>();
 
-    pub(super) fn memory(&self) -> usize {
-        self.vcs.memory()
-            + self.inputs.memory()
-            + self.outputs.memory()
-            + self.queues.memory()
-            + self.stretches.memory()
-    }
-
     #[inline(always)]
     pub(super) fn are_charged<U: Uses>(&self) -> bool {
         U::BLAME && !self.vcs.is_empty()
