@@ -1,4 +1,4 @@
-//! Failures of servers and of single devices: their times, the servers and devices that are away, and the cost for jobs.
+//! Failures of servers and of single devices: when they are due, which are away, and what they cost jobs.
 //!
 //! Failures are known in advance, so that a failure of a server needs no event: an input of the server first applies those that are
 //! due ([`Failures::next_of_server`]), as of their own times.
@@ -201,7 +201,7 @@ impl Failures {
         self.losses.edit::<M>((server as usize * self.jobs + owner) as u32)
     }
 
-    /// The answer to a reader of `bytes` lost bytes at `server`, which tolerates the loss or not. Counts the bytes that are read.
+    /// The answer to a read of `bytes` lost bytes at `server`, which tolerates loss or not. Counts the bytes that are read.
     pub(crate) fn read_lost<M: Mode>(
         &mut self,
         (server, owner): (u32, u16),
