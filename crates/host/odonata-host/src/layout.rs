@@ -69,7 +69,7 @@ pub(crate) struct ServerPlace {
 }
 
 /// Jobs, ranks and servers of the machine, and which of them belong to this part.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) jobs: Arc<[JobPlan]>,
     pub(crate) ranks: Arc<[RankPlace]>,

@@ -4,14 +4,13 @@
 //! sources, and connects I/O clients with storage servers.
 //!
 //! ```text
-//!  Program ─> rank: execute ─> call ─┬─> mpi: request <──────────────────┐   one LP = a router with its nodes,
-//!                                    ├─> point_to_point ─> rendezvous <──┤   their ranks, servers and NICs
-//!                                    ├─> matching <──────────────────────┤
-//!                                    ├─> collective         progress <───┤
-//!  Synthetic ──> source              │        │                          │
-//!                  │                 │        │      io: client <────────┤   io: server <─> odonata_storage::Servers
-//!                  v                 v        v          v               │        v
-//!                send: Fabric::submit, or within the node ──> arrived / sent
+//!  Program ─> rank: execute ─> call ─> mpi ─────> effects      one LP = a router with its nodes,
+//!                                │      ^            │          their ranks, servers and NICs
+//!                                v      │            │
+//!                         io: client    │            │        io: server <─> odonata_storage::Servers
+//!  Synthetic ─> source        │         │            │             │
+//!                 │           v         │            v             v
+//!               send: Fabric::submit, or within the node ──> arrived / sent
 //! ```
 //!
 //! [`Hosts`] consists of components, each of which owns its state: ranks, the MPI library, clients and servers, job
@@ -29,8 +28,8 @@
 //! [`RankMetrics`] documents how times add up.
 //!
 //! # Guarantees to programs
-//! - Messages from one sender on one communicator match in the order of sending, on whatever routes (`sequence`,
-//!   `matching`).
+//! - Messages from one sender on one communicator match in the order of sending, on whatever routes
+//!   (`mpi::sequence`, `mpi::matching`).
 //! - [`Program::group`](odonata_workload::Program::group) defines the members of a communicator at all times. The call
 //!   that creates a communicator costs its messages, and later uses are not checked against it. An operation on a
 //!   communicator without its rank is an error of the program.
@@ -99,6 +98,7 @@ use job::control::JobControl;
 use layout::Layout;
 use lost::Dependent;
 use mpi::Mpi;
+use mpi::effect::Effect;
 use odonata_blame::lost::{Stamp, job_of};
 use odonata_engine::{Lp, Rows, Time};
 use odonata_network::Notice;
@@ -125,6 +125,8 @@ pub struct Hosts {
     transport: Transport,
     records: Records,
     failures: Rows<(Time, Failure)>,
+    /// Effects of the MPI library; empty between inputs, kept for its memory.
+    effects: Vec<Effect>,
 }
 odonata_engine::journalled!(Hosts {
     ranks,
@@ -171,6 +173,7 @@ impl Hosts {
             }
             HostEvent::Start { rank } => self.start_rank(run, rank),
             HostEvent::Resume { activity } => self.resume(run, activity),
+            HostEvent::StepEnds { call } => self.step_ends(run, call),
             HostEvent::LocalSent { message } => {
                 let payload = self.transport.local(message).payload;
                 self.ranks.lost.continues(Dependent::Local(message), run.now());

@@ -151,6 +151,20 @@ impl LostTime {
         self.current = stamp;
     }
 
+    /// The current stamp, to be restored; `None` if lost time is not recorded.
+    #[inline]
+    pub(crate) fn save(&self) -> Option<Box<Stamp>> {
+        self.is_on().then(|| Box::new(self.current.clone()))
+    }
+
+    /// Makes a saved stamp current again.
+    #[inline]
+    pub(crate) fn restore(&mut self, saved: Option<Box<Stamp>>) {
+        if let Some(stamp) = saved {
+            self.current = *stamp;
+        }
+    }
+
     /// Begins an event without a known cause: it has lost nothing.
     #[inline]
     pub(crate) fn begins(&mut self, now: Time) {

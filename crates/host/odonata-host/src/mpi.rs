@@ -1,21 +1,40 @@
-//! The MPI layer: point-to-point messages and their protocols, matching, requests, collectives, communicators.
+//! The MPI library of the ranks: point-to-point messages and their protocols, matching, requests, collectives.
 //!
-//! Each component owns its state and changes it by its own methods. Actions that cross components are methods of
-//! [`Hosts`](crate::Hosts): a match completes a request, which ends an operation.
+//! [`Mpi`] is a state machine. Its inputs are a call of a rank, the arrival of a message, the completion of a request,
+//! and the end of an occupied time. Each input comes with the time and the observers ([`Turn`]) and adds its
+//! [effects](effect::Effect) to a list, which the hosts carry out in order. `Mpi` knows neither fabric nor executor.
+//!
+//! | file | content |
+//! |---|---|
+//! | `call` | calls of ranks: their beginning, their costs |
+//! | `message` | sends, receives, matching and rendezvous |
+//! | `completion` | completion of requests, end of calls, steps of collectives |
 
+pub(crate) mod call;
 pub(crate) mod collective;
 pub(crate) mod communicator;
+mod completion;
+pub(crate) mod effect;
 pub(crate) mod match_log;
 pub(crate) mod matching;
+mod message;
 pub(crate) mod persistent;
-pub(crate) mod point_to_point;
 pub(crate) mod progress;
 pub(crate) mod rendezvous;
 pub(crate) mod request;
 pub(crate) mod sequence;
 
+use crate::layout::Layout;
+use crate::lost::LostTime;
+use crate::params::HostParams;
+use crate::plan::{PartRanks, cells};
+use crate::settings::{self, Progress};
+use call::Calls;
+use effect::Effect;
 use match_log::MatchLog;
-use matching::Matching;
+use matching::{Matching, Queues};
+use odonata_engine::{List, SparseStore, Time};
+use odonata_workload::collective::Rules;
 use progress::DeferredWork;
 use rendezvous::Rendezvous;
 use request::Requests;
@@ -24,6 +43,11 @@ use sequence::SequenceNumbers;
 /// The MPI library of the ranks of a part.
 #[derive(Debug)]
 pub(crate) struct Mpi {
+    pub(crate) settings: settings::Mpi,
+    /// Algorithms of collectives.
+    pub(crate) rules: Rules,
+    pub(crate) layout: Layout,
+    pub(crate) calls: Calls,
     pub(crate) matching: Matching,
     pub(crate) requests: Requests,
     pub(crate) sequences: SequenceNumbers,
@@ -32,6 +56,7 @@ pub(crate) struct Mpi {
     pub(crate) log: MatchLog,
 }
 odonata_engine::journalled!(Mpi {
+    calls,
     matching,
     requests,
     sequences,
@@ -40,10 +65,44 @@ odonata_engine::journalled!(Mpi {
     log,
 });
 
+/// The surroundings of an input: its time, the observer, and the list for its effects.
+pub(crate) struct Turn<'a> {
+    pub(crate) now: Time,
+    pub(crate) lost: &'a mut LostTime,
+    pub(crate) effects: &'a mut Vec<Effect>,
+}
+
 impl Mpi {
+    /// The library of the ranks of a part, given as for [`cells`].
+    pub(crate) fn new(params: &HostParams, layout: Layout, ranks: &PartRanks) -> Mpi {
+        let mut chains = 0;
+        let first_chain = cells(ranks, |rank| {
+            let first = chains;
+            chains += layout.job_of(rank).chains;
+            first
+        });
+        let calls = match params.mpi.progress {
+            Progress::Asynchronous => SparseStore::default(),
+            Progress::InCalls => cells(ranks, |_| 0),
+        };
+        Mpi {
+            settings: params.mpi.clone(),
+            rules: params.rules.clone(),
+            calls: Calls::new(),
+            matching: Matching::new(cells(ranks, |_| Queues::default())),
+            requests: Requests::new(cells(ranks, |_| List::EMPTY)),
+            sequences: SequenceNumbers::new(first_chain, chains),
+            rendezvous: Rendezvous::new(),
+            deferred: DeferredWork::new(cells(ranks, |_| List::EMPTY), calls),
+            log: MatchLog::new(params.records.matches, params.timeline.as_ref()),
+            layout,
+        }
+    }
+
     /// Bytes of memory held, excluding records.
     pub(crate) fn footprint(&self) -> usize {
-        self.matching.footprint()
+        self.calls.footprint()
+            + self.matching.footprint()
             + self.requests.footprint()
             + self.sequences.footprint()
             + self.rendezvous.footprint()

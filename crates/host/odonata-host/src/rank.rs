@@ -241,24 +241,7 @@ impl Ranks {
         }
     }
 
-    /// Begins a non-blocking collective, which is not in the list of operations in progress.
-    pub(crate) fn begin_background<M: Mode>(&mut self, activity: Activity) -> u32 {
-        self.activities.allocate::<M>(Activity {
-            background: true,
-            ..activity
-        })
-    }
-
-    fn end_background<M: Mode>(&mut self, slot: u32) {
-        self.activities.free::<M>(slot);
-    }
-
-    /// Non-blocking collectives in progress, in the order of their slots.
-    pub(crate) fn background(&self) -> impl Iterator<Item = &Activity> {
-        self.activities.iter().filter(|activity| activity.background)
-    }
-
-    /// Number of operations in progress, including non-blocking collectives.
+    /// Number of operations in progress.
     pub(crate) fn live(&self) -> u32 {
         self.activities.live()
     }

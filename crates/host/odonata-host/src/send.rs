@@ -214,7 +214,8 @@ impl Hosts {
                     rendezvous: NIL,
                     next: NIL,
                 };
-                self.message_arrived(ctx, to, message);
+                self.ask_mpi(ctx, |mpi, turn| mpi.message_arrives::<C>(turn, to, message));
+                self.advance(ctx, to);
             }
             Payload::Rts {
                 from,
@@ -235,12 +236,16 @@ impl Hosts {
                     rendezvous: outgoing,
                     next: NIL,
                 };
-                self.message_arrived(ctx, to, message);
+                self.ask_mpi(ctx, |mpi, turn| mpi.message_arrives::<C>(turn, to, message));
+                self.advance(ctx, to);
             }
             Payload::Cts {
                 to, outgoing, incoming, ..
-            } => self.cts_arrived(ctx, to, outgoing, incoming),
-            Payload::RendezvousData { to, incoming, .. } => self.rendezvous_data_arrived(ctx, to, incoming),
+            } => self.ask_mpi(ctx, |mpi, turn| mpi.cts_arrives::<C>(turn, to, outgoing, incoming)),
+            Payload::RendezvousData { to, incoming, .. } => {
+                self.ask_mpi(ctx, |mpi, turn| mpi.data_arrives::<C>(turn, to, incoming));
+                self.advance(ctx, to);
+            }
             Payload::Request { server, request } => self.request_arrived(ctx, server, request),
             Payload::Pull {
                 server,

@@ -20,7 +20,6 @@ pub use flow::{Flow, RequestSpan};
 pub use record::{AccessRecord, CallRecord, Step, StepRecord};
 
 use crate::Hosts;
-use crate::context::HostContext;
 use crate::layout::Layout;
 use crate::rank::activity::{Activity, Phase};
 use call::{charge, describe};
@@ -193,17 +192,19 @@ pub struct TimelineMeasured {
 }
 
 impl Hosts {
-    /// Records complete operation `activity` of a rank.
+    /// Records complete operation `slot` of a rank.
     #[inline(always)]
-    pub(crate) fn record_call<C: HostContext>(&mut self, activity: &Activity, now: Time) {
+    pub(crate) fn record_call<M: Mode>(&mut self, slot: u32, for_io: bool, now: Time) {
+        let activity = self.ranks.activity(slot);
         if self.records.timeline.wants_call(activity.rank, activity.since, now) {
-            self.keep_call::<C>(activity, now);
+            self.keep_call::<M>(slot, for_io, now);
         }
     }
 
     #[inline(never)]
-    fn keep_call<M: Mode>(&mut self, activity: &Activity, now: Time) {
-        if let Some(record) = call_record(&self.layout, activity, now, false) {
+    fn keep_call<M: Mode>(&mut self, slot: u32, for_io: bool, now: Time) {
+        let activity = self.ranks.activity(slot);
+        if let Some(record) = call_record(&self.layout, activity, for_io, now, false) {
             self.records.timeline.calls.add::<M>(now, record);
         }
     }
@@ -220,7 +221,8 @@ impl Hosts {
             for activity in activities {
                 let begun = !matches!(activity.phase, Phase::Parked | Phase::Ready);
                 if begun && log.wants_call(rank, activity.since, now) {
-                    calls.extend(call_record(&self.layout, activity, now, true));
+                    let for_io = self.waits_for_io(activity);
+                    calls.extend(call_record(&self.layout, activity, for_io, now, true));
                 }
             }
         }
@@ -258,7 +260,7 @@ impl TimelineMeasured {
 
 /// The row of `activity`, which ends at `now` or, if `unfinished`, is in progress then; `None` for a report, which is
 /// not a call.
-fn call_record(layout: &Layout, activity: &Activity, now: Time, unfinished: bool) -> Option<CallRecord> {
+fn call_record(layout: &Layout, activity: &Activity, for_io: bool, now: Time, unfinished: bool) -> Option<CallRecord> {
     let op = &activity.op;
     if matches!(op.kind, OpKind::Report { .. }) {
         return None;
@@ -271,7 +273,7 @@ fn call_record(layout: &Layout, activity: &Activity, now: Time, unfinished: bool
         call: op.id.0,
         kind: what.kind,
         stream: op.stream,
-        charge: charge(activity),
+        charge: charge(op, for_io),
         unfinished,
         peer: what.peer,
         request: what.request,

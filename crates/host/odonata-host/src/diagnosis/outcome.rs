@@ -334,6 +334,7 @@ impl Hosts {
             (incoming, "messages to be received"),
             (self.mpi.deferred.live(), "deferred protocol actions"),
             (self.ranks.live(), "operations"),
+            (self.mpi.calls.live(), "calls"),
             (self.transport.live(), "messages within nodes"),
             (self.io.calls.live(), "file transfers"),
             (self.io.client.live(), "requests to storage"),

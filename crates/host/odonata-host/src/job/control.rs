@@ -211,7 +211,7 @@ impl Hosts {
             traffic: traffic_of(self.layout.place(from).job, false),
             payload: Payload::JobControl { from, to, signal },
             created: ctx.now(),
-            software: self.send_software(CONTROL_BYTES),
+            software: self.params.mpi.send_software(CONTROL_BYTES),
             notify_sent: false,
             notify_arrived: true,
         };

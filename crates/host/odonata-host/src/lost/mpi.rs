@@ -107,31 +107,30 @@ impl LostTime {
         }
     }
 
-    /// A receive for `request` matches a message that arrived earlier. In a rendezvous, the data need both; otherwise
-    /// the data have arrived, and the request completes at their arrival. Returns the stamp to restore.
-    pub(crate) fn meets_earlier<M: Mode>(&mut self, rank: u32, message: &Envelope) -> Stamp {
-        let before = self.current.clone();
-        if let Some(arrival) = self
-            .is_on()
-            .then(|| self.stamp(Dependent::envelope(rank, message)))
-            .flatten()
-        {
-            self.forget::<M>(Dependent::envelope(rank, message));
+    /// A posted receive matches `message`, which arrived earlier at `rank`. In a rendezvous, the data need both;
+    /// otherwise the data have arrived, and the request completes at their arrival. Returns the stamp to restore.
+    #[inline]
+    pub(crate) fn meets_earlier<M: Mode>(&mut self, rank: u32, message: &Envelope) -> Option<Box<Stamp>> {
+        let before = self.save()?;
+        let dependent = Dependent::envelope(rank, message);
+        if let Some(arrival) = self.stamp(dependent) {
+            self.forget::<M>(dependent);
             match message.rendezvous {
                 NIL => self.current = arrival,
                 _ => self.current.join(&arrival),
             }
         }
-        before
+        Some(before)
     }
 
     /// An arriving message matches a receive for `request` that was posted earlier. Returns the stamp to restore.
-    pub(crate) fn meets_later<M: Mode>(&mut self, request: u32, message: &Envelope) -> Stamp {
-        let before = self.current.clone();
+    #[inline]
+    pub(crate) fn meets_later<M: Mode>(&mut self, request: u32, message: &Envelope) -> Option<Box<Stamp>> {
+        let before = self.save()?;
         if message.rendezvous != NIL && request != NIL {
             self.takes::<M>(Dependent::Request(request));
         }
-        before
+        Some(before)
     }
 
     /// Defers `work` to the next call of its rank.
@@ -142,14 +141,11 @@ impl LostTime {
         }
     }
 
-    /// Does `work`. Returns the stamp to restore.
-    pub(crate) fn do_work<M: Mode>(&mut self, work: ProtocolWork) -> Stamp {
-        let before = self.current.clone();
-        match (Dependent::work(work), work) {
-            (Some(dependent), _) => self.takes::<M>(dependent),
-            (None, ProtocolWork::CollectiveStep { activity }) => self.needs_current::<M>(Dependent::Step(activity)),
-            (None, _) => {}
+    /// Does `work`, which waited for its rank if it was deferred.
+    #[inline]
+    pub(crate) fn do_work<M: Mode>(&mut self, work: ProtocolWork) {
+        if let Some(dependent) = Dependent::work(work) {
+            self.takes::<M>(dependent);
         }
-        before
     }
 }

@@ -8,19 +8,14 @@
 //! communicator, and a hash of root and sizes. A stamp that differs from the rank's own shows that the ranks called
 //! different collectives.
 
-use crate::Hosts;
-use crate::context::HostContext;
-use crate::diagnosis::outcome::{Failure, InvalidOperation};
+use super::Mpi;
+use super::call::Schedule;
+use super::communicator::collective_of;
+use crate::diagnosis::outcome::InvalidOperation;
 use crate::layout::Layout;
-use crate::mpi::communicator::collective_of;
-use crate::mpi::matching::{PostedReceive, Poster};
-use crate::mpi::point_to_point::SendMode;
-use crate::mpi::request::RequestKind;
-use crate::mpi::sequence::context;
-use crate::rank::activity::Activity;
-use odonata_engine::{Mode, NIL, Time};
-use odonata_workload::collective::{Sizes, Step, Transfer, choose_in, step};
-use odonata_workload::{Collective, Comm, Counts, Program, Source, Tag};
+use odonata_engine::Mode;
+use odonata_workload::collective::{Sizes, Step, choose_in, step};
+use odonata_workload::{Collective, Comm, Counts, Program};
 
 /// Bits of a stamp: kind, call number, hash.
 const CALL_BITS: u32 = 12;
@@ -72,182 +67,77 @@ impl Layout {
     }
 }
 
-impl Hosts {
-    /// Prepares operation `slot` for `collective`.
+impl Mpi {
+    /// Prepares call `slot` for `collective`.
     ///
     /// # Errors
     /// The rank is not in the communicator, or the collective cannot run there.
-    pub(crate) fn start_collective<M: Mode>(
+    pub(super) fn start_collective<M: Mode>(
         &mut self,
         slot: u32,
         collective: &Collective,
     ) -> Result<(), InvalidOperation> {
-        let rank = self.ranks.activity(slot).rank;
+        let rank = self.calls.get(slot).rank;
         let comm = collective.comm();
         let (member, members) = self.layout.member_of(rank, comm)?;
         if collective.check(members).is_err() {
             return Err(InvalidOperation::Collective { members });
         }
-        let call = self.mpi.sequences.next_collective::<M>(&self.layout, rank, comm);
+        let call = self.sequences.next_collective::<M>(&self.layout, rank, comm);
         let lists = self.layout.lists(rank);
-        let algorithm = choose_in(lists.program, collective, members, &self.params.rules, &lists);
-        let activity = self.ranks.edit_activity::<M>(slot);
-        (activity.member, activity.members) = (member, members);
-        (activity.algorithm, activity.step, activity.stamp) = (algorithm, 0, stamp(collective, call));
+        let algorithm = choose_in(lists.program, collective, members, &self.rules, &lists);
+        let schedule = self.calls.edit_schedule::<M>(slot);
+        (schedule.member, schedule.members) = (member, members);
+        (schedule.algorithm, schedule.step, schedule.stamp) = (algorithm, 0, stamp(collective, call));
         Ok(())
     }
 
-    /// Prepares operation `slot`, which creates a communicator, for its first collective.
-    pub(crate) fn start_creation<M: Mode>(&mut self, slot: u32) -> Result<(), InvalidOperation> {
-        let Activity { op, rank, part, .. } = *self.ranks.activity(slot);
-        let comm = collective_of(&op.kind, part).map_or(Comm::WORLD, |collective| collective.comm());
+    /// Prepares call `slot`, which creates a communicator, for its first collective.
+    pub(super) fn start_creation<M: Mode>(&mut self, slot: u32) -> Result<(), InvalidOperation> {
+        let rank = self.calls.get(slot).rank;
+        let first = self.calls.schedule(slot).and_then(Schedule::collective);
+        let comm = first.map_or(Comm::WORLD, |collective| collective.comm());
         self.layout.member_of(rank, comm)?;
-        match collective_of(&op.kind, part) {
+        match first {
             Some(collective) => self.start_collective::<M>(slot, &collective),
             None => Ok(()),
         }
     }
 
-    /// Counts the start (`more`) or end of a non-blocking collective of `rank` on `comm`.
-    ///
-    /// # Errors
-    /// Too many are active.
-    pub(crate) fn count_background<M: Mode>(
-        &mut self,
-        rank: u32,
-        comm: Comm,
-        more: bool,
-    ) -> Result<(), InvalidOperation> {
-        let sequences = &mut self.mpi.sequences;
-        if sequences.count_background::<M>(&self.layout, rank, comm, more) > MOST_BACKGROUND {
-            return Err(InvalidOperation::TooManyCollectives);
-        }
-        Ok(())
-    }
-
-    /// Completes the non-blocking collective of operation `activity`.
-    pub(crate) fn end_background<C: HostContext>(&mut self, ctx: &mut C, activity: &Activity) {
-        if let Some(collective) = collective_of(&activity.op.kind, 0) {
-            let counted = self.count_background::<C>(activity.rank, collective.comm(), false);
-            debug_assert!(counted.is_ok(), "there are fewer now");
-        }
-        self.complete(ctx, activity.request);
-    }
-
-    /// Begins the next step of operation `slot` and the steps that start together with it. Returns `false` if there is
-    /// none or the operation is not a collective.
-    pub(crate) fn next_step<C: HostContext>(&mut self, ctx: &mut C, slot: u32) -> bool {
-        let (collective, mut step) = loop {
-            let Activity { op, part, .. } = *self.ranks.activity(slot);
-            let Some(collective) = collective_of(&op.kind, part) else {
-                return false;
-            };
-            if let Some(step) = self.step_of(slot, &collective) {
-                break (collective, step);
-            }
-            let Some(next) = collective_of(&op.kind, part + 1) else {
-                return false;
-            };
-            self.ranks.edit_activity::<C>(slot).part += 1;
-            if self.start_collective::<C>(slot, &next).is_err() {
-                return false;
-            }
-        };
-        let now = ctx.now();
-        self.ranks.lost.begin_step::<C>(slot, now);
-        let mut busy = Time::ZERO;
-        let activity = self.ranks.edit_activity::<C>(slot);
-        // Counts this loop as pending: a message that has already arrived must not end the step before its send.
-        (activity.pending, activity.busy_until) = (1, now);
+    /// The collective in progress of call `slot` and its next step; a call that creates a communicator goes on to its
+    /// next collective. `None` if there is no further step, or the call is not a collective.
+    pub(super) fn coming_step<M: Mode>(&mut self, slot: u32) -> Option<(Collective, Step)> {
         loop {
-            self.ranks.edit_activity::<C>(slot).step += 1;
-            match self.begin_step(ctx, slot, &collective, step, busy) {
-                Ok(sent) if sent => busy += self.params.mpi.send_overhead,
-                Ok(_) => {}
-                Err(why) => {
-                    let Activity { op, rank, .. } = *self.ranks.activity(slot);
-                    self.fail(ctx, Failure::Invalid { rank, op, why });
-                    return false;
-                }
+            let schedule = self.calls.schedule(slot)?;
+            let collective = schedule.collective()?;
+            if let Some(step) = self.step_of(slot, &collective) {
+                return Some((collective, step));
             }
-            if !step.more {
-                break;
-            }
-            match self.step_of(slot, &collective) {
-                Some(next) => step = next,
-                None => break,
-            }
+            let next = collective_of(&schedule.op.kind, schedule.part + 1)?;
+            self.calls.edit_schedule::<M>(slot).part += 1;
+            self.start_collective::<M>(slot, &next).ok()?;
         }
-        self.occupy::<C>(slot, busy);
-        self.ranks.edit_activity::<C>(slot).pending -= 1;
-        true
     }
 
-    /// The current step of operation `slot` in its collective.
+    /// The current step of call `slot` in its collective.
     #[inline]
-    fn step_of(&self, slot: u32, collective: &Collective) -> Option<Step> {
-        let Activity {
-            rank,
+    pub(super) fn step_of(&self, slot: u32, collective: &Collective) -> Option<Step> {
+        let Schedule {
             algorithm,
             step: index,
             member,
             members,
             ..
-        } = *self.ranks.activity(slot);
-        step(collective, algorithm, member, members, index, &self.layout.lists(rank))
+        } = *self.calls.schedule(slot)?;
+        let lists = self.layout.lists(self.calls.get(slot).rank);
+        step(collective, algorithm, member, members, index, &lists)
     }
+}
 
-    /// Posts the receive of a step and sends its message after a delay of `after`. Returns whether the step sends.
-    ///
-    /// # Errors
-    /// The communicator has no such member.
-    fn begin_step<C: HostContext>(
-        &mut self,
-        ctx: &mut C,
-        slot: u32,
-        collective: &Collective,
-        step: Step,
-        after: Time,
-    ) -> Result<bool, InvalidOperation> {
-        let Activity { op, rank, stamp, .. } = *self.ranks.activity(slot);
-        let comm = collective.comm();
-        let context = context(comm, true);
-        if let Some(Transfer { peer, bytes }) = step.recv {
-            let source = Source::Rank(self.layout.rank_of(rank, comm, peer)?);
-            let request = self
-                .mpi
-                .requests
-                .open_blocking::<C>(&mut self.ranks, slot, RequestKind::Receive);
-            let receive = PostedReceive {
-                source,
-                tag: Tag::Any,
-                context,
-                bytes,
-                request,
-                op: op.id,
-                poster: Poster::Collective { activity: slot, stamp },
-                next: NIL,
-            };
-            self.post_receive(ctx, rank, receive);
-        }
-        let Some(Transfer { peer, bytes }) = step.send else {
-            return Ok(false);
-        };
-        let to = self.layout.rank_of(rank, comm, peer)?;
-        let request = self
-            .mpi
-            .requests
-            .open_blocking::<C>(&mut self.ranks, slot, RequestKind::Send);
-        self.send_to_rank(
-            ctx,
-            (rank, op.id),
-            to,
-            stamp,
-            context,
-            bytes,
-            request,
-            SendMode::Standard { after },
-        );
-        Ok(true)
+impl Schedule {
+    /// The collective in progress.
+    #[inline]
+    fn collective(&self) -> Option<Collective> {
+        collective_of(&self.op.kind, self.part)
     }
 }

@@ -19,14 +19,12 @@ use crate::Hosts;
 use crate::context::HostContext;
 use crate::diagnosis::outcome::Failure;
 use crate::event::HostEvent;
-use crate::lost::path::PathCall;
-use crate::mpi::progress::ProtocolWork;
 use crate::rank::activity::{Activity, Phase};
 use crate::rank::zero_time_guard::ZeroTimeGuard;
 use crate::rank::{SCAN, look_ahead};
 use crate::timeline::Charge;
 use crate::timeline::call::charge;
-use odonata_engine::{Mode, Time};
+use odonata_engine::{Mode, NIL, Time};
 use odonata_workload::{Op, OpKind};
 
 impl Hosts {
@@ -39,19 +37,23 @@ impl Hosts {
                 continue;
             }
             let time = now.saturating_sub(activity.since);
-            match charge(activity) {
+            match charge(&activity.op, self.waits_for_io(activity)) {
                 Charge::Mpi => metrics.mpi += time,
                 Charge::Io => metrics.io += time,
                 // Both are charged when they begin.
-                Charge::Nothing if matches!(activity.op.kind, OpKind::Elapsed(_)) => {
-                    let left = activity.busy_until.saturating_sub(now);
-                    metrics.compute = metrics.compute.saturating_sub(left);
+                Charge::Nothing => {
+                    metrics.compute = metrics.compute.saturating_sub(left_of(&activity.op, time));
                 }
-                Charge::Compute | Charge::Nothing => {}
+                Charge::Compute => {}
             }
         }
         metrics.computes_until(now);
         metrics
+    }
+
+    /// Whether the request of `activity` that completed last was for I/O.
+    pub(crate) fn waits_for_io(&self, activity: &Activity) -> bool {
+        activity.call != NIL && self.mpi.calls.get(activity.call).for_io
     }
 
     /// Begins every operation of `rank` that can begin now.
@@ -64,9 +66,13 @@ impl Hosts {
             let state = *self.ranks.ranks.get(rank);
             if state.ready > 0 {
                 let slot = self.ranks.next_ready::<C>(rank);
-                match self.ranks.activity(slot).phase {
-                    Phase::Woken => self.wake(ctx, slot),
-                    _ => self.begin(ctx, slot),
+                let activity = self.ranks.activity(slot);
+                if activity.phase == Phase::Woken {
+                    let call = activity.call;
+                    self.ranks.edit_activity::<C>(slot).phase = Phase::Blocked;
+                    self.ask_mpi(ctx, |mpi, turn| mpi.wake::<C>(turn, call));
+                } else {
+                    self.begin(ctx, slot);
                 }
                 continue;
             }
@@ -93,8 +99,7 @@ impl Hosts {
         let state = self.ranks.ranks.get(rank);
         if state.exhausted && state.live_count == 0 && !self.records.metrics(rank).finished {
             self.end_rank(ctx, rank, ctx.now());
-            // As in MPI_Finalize.
-            self.catch_up(ctx, rank);
+            self.ask_mpi(ctx, |mpi, turn| mpi.finalize::<C>(turn, rank));
         }
     }
 
@@ -144,113 +149,50 @@ impl Hosts {
         self.perform(ctx, slot);
     }
 
-    fn resume_at<C: HostContext>(&self, ctx: &mut C, slot: u32, at: Time) {
+    pub(crate) fn resume_at<C: HostContext>(&self, ctx: &mut C, slot: u32, at: Time) {
         let rank = self.ranks.activity(slot).rank;
         ctx.schedule(self.layout.place(rank).lp, at, HostEvent::Resume { activity: slot });
     }
 
     /// The time during which operation `slot` occupies its stream has passed.
     pub(crate) fn resume<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
-        let Activity {
-            rank,
-            phase,
-            background,
-            ..
-        } = *self.ranks.activity(slot);
-        match phase {
-            Phase::Delayed => self.perform(ctx, slot),
-            _ if background => {
+        let Activity { rank, phase, call, .. } = *self.ranks.activity(slot);
+        match (phase, call) {
+            (Phase::Delayed, _) => self.perform(ctx, slot),
+            (_, NIL) => self.end_operation(ctx, slot),
+            (_, call) => {
                 self.ranks.edit_activity::<C>(slot).phase = Phase::Blocked;
-                self.settle(ctx, slot);
-            }
-            _ => {
-                if self.next_step(ctx, slot) {
-                    self.settle(ctx, slot);
-                } else {
-                    self.retire(ctx, slot);
-                }
+                self.ask_mpi(ctx, |mpi, turn| mpi.resume::<C>(turn, call));
             }
         }
         self.advance(ctx, rank);
     }
 
-    /// All requests of operation `slot` are complete. It ends when its cost has passed, or continues with the next step
-    /// of a collective; a non-blocking collective continues when the library makes progress.
-    pub(crate) fn settle<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
-        let Activity {
-            background,
-            rank,
-            pending,
-            ..
-        } = *self.ranks.activity(slot);
-        if background && pending == 0 && !self.may_progress(rank) {
-            self.progress(ctx, rank, ProtocolWork::CollectiveStep { activity: slot });
-            return;
-        }
-        loop {
-            let now = ctx.now();
-            let activity = self.ranks.edit_activity::<C>(slot);
-            if activity.pending > 0 {
-                activity.phase = Phase::Blocked;
-                return;
-            }
-            self.handle_receives::<C>(slot, now);
-            let Activity {
-                rank,
-                op,
-                since,
-                busy_until,
-                ..
-            } = *self.ranks.activity(slot);
-            let end = now.max(busy_until);
-            let call = || (rank, PathCall::of(&op.kind, op.id.0), since);
-            self.ranks.lost.end_step::<C>(slot, end, call);
-            if end > now {
-                self.ranks.edit_activity::<C>(slot).phase = Phase::Busy;
-                self.resume_at(ctx, slot, end);
-                return;
-            }
-            if !self.next_step(ctx, slot) {
-                self.retire(ctx, slot);
-                return;
-            }
-        }
+    /// The step of non-blocking collective `call` has ended.
+    pub(crate) fn step_ends<C: HostContext>(&mut self, ctx: &mut C, call: u32) {
+        let rank = self.mpi.calls.get(call).rank;
+        self.ask_mpi(ctx, |mpi, turn| mpi.resume::<C>(turn, call));
+        self.advance(ctx, rank);
     }
 
-    /// The processor handles the completed receives of operation `slot` one after the other, starting at `now` or when
-    /// it becomes free. Handling that overlaps with waiting costs no further time (LogP).
-    pub(crate) fn handle_receives<M: Mode>(&mut self, slot: u32, now: Time) {
-        if self.ranks.activity(slot).receives == 0 {
-            return;
-        }
-        let activity = self.ranks.edit_activity::<M>(slot);
-        let receives = std::mem::take(&mut activity.receives);
-        let cost = self.params.mpi.recv_overhead.times(receives.into());
-        activity.busy_until = now.max(activity.busy_until) + cost;
-        let busy_until = activity.busy_until;
-        self.ranks.lost.handle_receives::<M>(slot, busy_until);
-    }
-
-    pub(crate) fn retire<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
-        let activity = *self.ranks.activity(slot);
-        let rank = activity.rank;
-        let goes_on = (!activity.background).then_some(rank);
-        self.ranks
-            .lost
-            .retire::<C>(slot, goes_on, ctx.now(), |rank| self.layout.place(rank).job);
-        if activity.background {
-            self.ranks.end_background::<C>(slot);
-            self.end_background(ctx, &activity);
-            return;
-        }
-        let now = ctx.now();
-        let time = now - activity.since;
-        match charge(&activity) {
-            Charge::Mpi if time > Time::ZERO => self.records.edit_metrics::<C>(rank).mpi += time,
-            Charge::Io if time > Time::ZERO => self.records.edit_metrics::<C>(rank).io += time,
+    /// Removes complete operation `slot`; the request that completed last may have been for I/O.
+    pub(crate) fn retire<M: Mode>(&mut self, slot: u32, for_io: bool, now: Time) {
+        let Activity { op, rank, since, .. } = *self.ranks.activity(slot);
+        let time = now - since;
+        match charge(&op, for_io) {
+            Charge::Mpi if time > Time::ZERO => self.records.edit_metrics::<M>(rank).mpi += time,
+            Charge::Io if time > Time::ZERO => self.records.edit_metrics::<M>(rank).io += time,
             _ => {}
         }
-        self.record_call::<C>(&activity, now);
-        self.ranks.remove::<C>(slot);
+        self.record_call::<M>(slot, for_io, now);
+        self.ranks.remove::<M>(slot);
+    }
+}
+
+/// The time that operation `op`, which began `time` ago, will still take, if its duration is known.
+fn left_of(op: &Op, time: Time) -> Time {
+    match op.kind {
+        OpKind::Elapsed(times) => times.end.saturating_sub(time),
+        _ => Time::ZERO,
     }
 }

@@ -1,0 +1,278 @@
+//! Completion: a request completes, and with the last one that a call waits for, the call ends when its cost has
+//! passed, or a collective continues with its next step.
+
+use super::call::Call;
+use super::effect::Effect;
+use super::matching::{PostedReceive, Poster};
+use super::message::Transmission;
+use super::progress::ProtocolWork;
+use super::request::RequestKind;
+use super::request::wait::Completion;
+use super::sequence::context;
+use super::{Mpi, Turn};
+use crate::diagnosis::outcome::{Failure, InvalidOperation};
+use crate::lost::Dependent;
+use crate::lost::path::PathCall;
+use odonata_engine::{Mode, NIL, Time};
+use odonata_workload::collective::{Step, Transfer};
+use odonata_workload::{Collective, Source, Tag};
+
+impl Mpi {
+    /// Completes request `slot`, unless it is [`NIL`].
+    pub(crate) fn complete<M: Mode>(&mut self, turn: &mut Turn<'_>, slot: u32) {
+        if slot == NIL {
+            return;
+        }
+        self.log.steps.set_now(turn.now);
+        turn.lost.note::<M>(Dependent::Request(slot));
+        let completion = (self.requests).complete::<M>(turn.lost, &mut self.calls, &mut self.log, slot);
+        let waiter = match completion {
+            Completion::Noted => return,
+            Completion::Wakes(waiter) => {
+                let caller = self.calls.get(waiter).caller;
+                turn.effects.push(Effect::Wake { caller });
+                return;
+            }
+            Completion::Taken(waiter) => waiter,
+        };
+        let call = self.calls.get(waiter);
+        let pending = call.pending;
+        // A background collective handles its receives when the library makes progress.
+        if !call.is_background() || self.deferred.may_progress(call.rank) {
+            self.handle_receives::<M>(turn, waiter);
+        }
+        if pending == 0 {
+            let before = turn.lost.save();
+            self.settle::<M>(turn, waiter);
+            turn.lost.restore(before);
+        }
+    }
+
+    /// Lets call `slot`, which was woken while waiting for one of several requests, take them.
+    pub(crate) fn wake<M: Mode>(&mut self, turn: &mut Turn<'_>, slot: u32) {
+        self.log.steps.set_now(turn.now);
+        let call = self.calls.edit::<M>(slot);
+        call.pending -= 1;
+        let selection = call.selection;
+        self.requests
+            .take_complete::<M>(turn.lost, &mut self.calls, &mut self.log, slot, selection);
+        self.settle::<M>(turn, slot);
+    }
+
+    /// The time during which call `slot` occupied its stream has passed.
+    pub(crate) fn resume<M: Mode>(&mut self, turn: &mut Turn<'_>, slot: u32) {
+        if self.calls.get(slot).is_background() || self.next_step::<M>(turn, slot) {
+            self.settle::<M>(turn, slot);
+        } else {
+            self.end_call::<M>(turn, slot);
+        }
+    }
+
+    /// If all requests of call `slot` are complete: it ends when its cost has passed, or continues with the next step
+    /// of a collective. A non-blocking collective continues when the library makes progress.
+    pub(super) fn settle<M: Mode>(&mut self, turn: &mut Turn<'_>, slot: u32) {
+        let Call { rank, caller, .. } = *self.calls.get(slot);
+        let background = caller == NIL;
+        if background && self.calls.get(slot).pending == 0 && !self.deferred.may_progress(rank) {
+            self.progress::<M>(turn, rank, ProtocolWork::CollectiveStep { call: slot });
+            return;
+        }
+        let operation = self.calls.operation(slot);
+        loop {
+            if self.calls.get(slot).pending > 0 {
+                return;
+            }
+            self.handle_receives::<M>(turn, slot);
+            let call = self.calls.get(slot);
+            let until = turn.now.max(call.busy_until);
+            let described = || (rank, PathCall::Operation(call.kind, call.op.0), call.since);
+            turn.lost.end_step::<M>(operation, until, described);
+            if until > turn.now {
+                turn.effects.push(match background {
+                    false => Effect::Occupy { caller, until },
+                    true => Effect::StepEnds { call: slot, at: until },
+                });
+                return;
+            }
+            if !self.next_step::<M>(turn, slot) {
+                self.end_call::<M>(turn, slot);
+                return;
+            }
+        }
+    }
+
+    /// The processor handles the completed receives of call `slot` one after the other, starting now or when it becomes
+    /// free. Handling that overlaps with waiting costs no further time (LogP).
+    pub(super) fn handle_receives<M: Mode>(&mut self, turn: &mut Turn<'_>, slot: u32) {
+        if self.calls.get(slot).receives == 0 {
+            return;
+        }
+        let operation = self.calls.operation(slot);
+        let call = self.calls.edit::<M>(slot);
+        let receives = std::mem::take(&mut call.receives);
+        let cost = self.settings.recv_overhead.times(receives.into());
+        call.busy_until = turn.now.max(call.busy_until) + cost;
+        turn.lost.handle_receives::<M>(operation, call.busy_until);
+    }
+
+    /// Ends call `slot`; a non-blocking collective completes its request.
+    pub(super) fn end_call<M: Mode>(&mut self, turn: &mut Turn<'_>, slot: u32) {
+        let Call {
+            rank,
+            caller,
+            for_io,
+            in_library,
+            ..
+        } = *self.calls.get(slot);
+        let background = caller == NIL;
+        let goes_on = (!background).then_some(rank);
+        let layout = &self.layout;
+        turn.lost
+            .retire::<M>(self.calls.operation(slot), goes_on, turn.now, |rank| {
+                layout.place(rank).job
+            });
+        if !background {
+            self.calls.end::<M>(slot);
+            if in_library {
+                self.deferred.leave::<M>(rank);
+            }
+            turn.effects.push(Effect::End { caller, for_io });
+            return;
+        }
+        let ended = self
+            .calls
+            .schedule(slot)
+            .map(|schedule| (schedule.request, schedule.op));
+        self.calls.end::<M>(slot);
+        let Some((request, op)) = ended else { return };
+        if let Some(collective) = super::communicator::collective_of(&op.kind, 0) {
+            self.sequences
+                .end_background::<M>(&self.layout, rank, collective.comm());
+        }
+        self.complete::<M>(turn, request);
+    }
+
+    /// Begins the next step of call `slot` and the steps that start together with it. Returns `false` if there is none
+    /// or the call is not a collective.
+    pub(super) fn next_step<M: Mode>(&mut self, turn: &mut Turn<'_>, slot: u32) -> bool {
+        let Some((collective, mut step)) = self.coming_step::<M>(slot) else {
+            return false;
+        };
+        turn.lost.begin_step::<M>(self.calls.operation(slot), turn.now);
+        let mut busy = Time::ZERO;
+        let call = self.calls.edit::<M>(slot);
+        // Counts this loop as pending: a message that has already arrived must not end the step before its send.
+        (call.pending, call.busy_until) = (1, turn.now);
+        loop {
+            self.calls.edit_schedule::<M>(slot).step += 1;
+            match self.begin_step::<M>(turn, slot, &collective, step, busy) {
+                Ok(true) => busy += self.settings.send_overhead,
+                Ok(false) => {}
+                Err(why) => {
+                    let rank = self.calls.get(slot).rank;
+                    if let Some(schedule) = self.calls.schedule(slot) {
+                        let op = schedule.op;
+                        turn.fails(Failure::Invalid { rank, op, why });
+                    }
+                    return false;
+                }
+            }
+            if !step.more {
+                break;
+            }
+            match self.step_of(slot, &collective) {
+                Some(next) => step = next,
+                None => break,
+            }
+        }
+        self.occupy::<M>(turn, slot, busy);
+        self.calls.edit::<M>(slot).pending -= 1;
+        true
+    }
+
+    /// Posts the receive of a step and sends its message after a delay of `after`. Returns whether the step sends.
+    ///
+    /// # Errors
+    /// The communicator has no such member.
+    fn begin_step<M: Mode>(
+        &mut self,
+        turn: &mut Turn<'_>,
+        slot: u32,
+        collective: &Collective,
+        step: Step,
+        after: Time,
+    ) -> Result<bool, InvalidOperation> {
+        let Call { rank, op, .. } = *self.calls.get(slot);
+        let stamp = self.calls.schedule(slot).map_or(0, |schedule| schedule.stamp);
+        let comm = collective.comm();
+        let context = context(comm, true);
+        if let Some(Transfer { peer, bytes }) = step.recv {
+            let source = Source::Rank(self.layout.rank_of(rank, comm, peer)?);
+            let receive = PostedReceive {
+                source,
+                tag: Tag::Any,
+                context,
+                bytes,
+                request: self.open_request::<M>(slot, RequestKind::Receive),
+                op,
+                poster: Poster::Collective { call: slot, stamp },
+                next: NIL,
+            };
+            self.post_receive::<M>(turn, rank, receive);
+        }
+        let Some(Transfer { peer, bytes }) = step.send else {
+            return Ok(false);
+        };
+        let to = self.layout.rank_of(rank, comm, peer)?;
+        let request = self.open_request::<M>(slot, RequestKind::Send);
+        let send = Transmission {
+            after,
+            ..Transmission::new(rank, op, stamp, bytes, request)
+        };
+        self.send::<M>(turn, send, to, context);
+        Ok(true)
+    }
+
+    /// Does `work` for `rank`, now or in its next call.
+    pub(super) fn progress<M: Mode>(&mut self, turn: &mut Turn<'_>, rank: u32, work: ProtocolWork) {
+        if self.deferred.may_progress(rank) {
+            self.work::<M>(turn, work);
+        } else {
+            turn.lost.defer_work::<M>(work);
+            self.deferred.defer::<M>(rank, work);
+        }
+    }
+
+    /// Does all work deferred to this call of `rank`.
+    pub(super) fn catch_up<M: Mode>(&mut self, turn: &mut Turn<'_>, rank: u32) {
+        while let Some(work) = self.deferred.next::<M>(rank) {
+            self.work::<M>(turn, work);
+        }
+    }
+
+    /// The program of `rank` has ended: the rank stays in `MPI_Finalize`.
+    pub(crate) fn finalize<M: Mode>(&mut self, turn: &mut Turn<'_>, rank: u32) {
+        self.deferred.enter::<M>(rank);
+        self.catch_up::<M>(turn, rank);
+    }
+
+    fn work<M: Mode>(&mut self, turn: &mut Turn<'_>, work: ProtocolWork) {
+        let before = turn.lost.save();
+        match work {
+            ProtocolWork::SendCts { incoming } => {
+                turn.lost.do_work::<M>(work);
+                self.send_cts(turn, incoming);
+            }
+            ProtocolWork::SendData { outgoing } => {
+                turn.lost.do_work::<M>(work);
+                self.send_data::<M>(turn, outgoing);
+            }
+            ProtocolWork::CollectiveStep { call } => {
+                let operation = self.calls.operation(call);
+                turn.lost.needs_current::<M>(Dependent::Step(operation));
+                self.settle::<M>(turn, call);
+            }
+        }
+        turn.lost.restore(before);
+    }
+}
