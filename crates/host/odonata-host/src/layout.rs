@@ -127,6 +127,13 @@ impl Layout {
         rank - self.job_of(rank).first_rank
     }
 
+    /// The parent of `rank` in the binomial tree of its job (`job`); `None` for rank 0.
+    pub(crate) fn parent(&self, rank: u32) -> Option<u32> {
+        let first = self.job_of(rank).first_rank;
+        let local = rank - first;
+        (local > 0).then(|| first + (local & (local - 1)))
+    }
+
     /// The program of `rank`; `None` for a source.
     #[inline]
     pub(crate) fn program(&self, rank: u32) -> Option<&dyn Program> {

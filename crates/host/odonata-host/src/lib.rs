@@ -63,6 +63,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod turn;
 mod view;
 
 pub use context::MachineContext;
@@ -95,17 +96,19 @@ use diagnosis::outcome::Failure;
 use io::Io;
 use io::client::Timer;
 use job::control::JobControl;
+use job::effect::JobEffect;
 use layout::Layout;
 use lost::Dependent;
 use mpi::Mpi;
-use mpi::effect::Effect;
+use mpi::effect::MpiEffect;
 use odonata_blame::lost::{Stamp, job_of};
 use odonata_engine::{Lp, Rows, Time};
 use odonata_network::Notice;
-use rank::Ranks;
+use rank::RankExecutor;
 use records::Records;
 use send::{LocalMessage, Transport};
 use source::Sources;
+use turn::Effects;
 
 /// The fabric, carrying messages of the hosts.
 pub type Fabric = odonata_network::Fabric<Payload>;
@@ -116,8 +119,7 @@ pub type Fabric = odonata_network::Fabric<Payload>;
 pub struct Hosts {
     params: HostParams,
     layout: Layout,
-    interrupt: Interrupt,
-    ranks: Ranks,
+    ranks: RankExecutor,
     mpi: Mpi,
     io: Io,
     jobs: JobControl,
@@ -125,8 +127,9 @@ pub struct Hosts {
     transport: Transport,
     records: Records,
     failures: Rows<(Time, Failure)>,
-    /// Effects of the MPI library; empty between inputs, kept for its memory.
-    effects: Vec<Effect>,
+    /// Effects of components; empty between inputs, kept for their memory.
+    mpi_effects: Effects<MpiEffect>,
+    job_effects: Effects<JobEffect>,
 }
 odonata_engine::journalled!(Hosts {
     ranks,

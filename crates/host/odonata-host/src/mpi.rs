@@ -1,8 +1,8 @@
 //! The MPI library of the ranks: point-to-point messages and their protocols, matching, requests, collectives.
 //!
 //! [`Mpi`] is a state machine. Its inputs are a call of a rank, the arrival of a message, the completion of a request,
-//! and the end of an occupied time. Each input comes with the time and the observers ([`Turn`]) and adds its
-//! [effects](effect::Effect) to a list, which the hosts carry out in order. `Mpi` knows neither fabric nor executor.
+//! and the end of an occupied time. Each input comes with the time and the observer ([`Turn`](crate::turn::Turn)) and adds its
+//! [effects](effect::MpiEffect) to a list, which the hosts carry out in order. `Mpi` knows neither fabric nor executor.
 //!
 //! | file | content |
 //! |---|---|
@@ -25,15 +25,13 @@ pub(crate) mod request;
 pub(crate) mod sequence;
 
 use crate::layout::Layout;
-use crate::lost::LostTime;
 use crate::params::HostParams;
 use crate::plan::{PartRanks, cells};
 use crate::settings::{self, Progress};
 use call::Calls;
-use effect::Effect;
 use match_log::MatchLog;
 use matching::{Matching, Queues};
-use odonata_engine::{List, SparseStore, Time};
+use odonata_engine::{List, SparseStore};
 use odonata_workload::collective::Rules;
 use progress::DeferredWork;
 use rendezvous::Rendezvous;
@@ -64,13 +62,6 @@ odonata_engine::journalled!(Mpi {
     deferred,
     log,
 });
-
-/// The surroundings of an input: its time, the observer, and the list for its effects.
-pub(crate) struct Turn<'a> {
-    pub(crate) now: Time,
-    pub(crate) lost: &'a mut LostTime,
-    pub(crate) effects: &'a mut Vec<Effect>,
-}
 
 impl Mpi {
     /// The library of the ranks of a part, given as for [`cells`].

@@ -16,10 +16,11 @@ use crate::mpi::Mpi;
 use crate::mpi::sequence::chains;
 use crate::params::{HostParams, Job, JobProgram};
 use crate::rank::memory::{ProgramMemory, words};
-use crate::rank::{Rank, Ranks};
+use crate::rank::{Rank, RankExecutor};
 use crate::records::Records;
 use crate::send::Transport;
 use crate::source::{Source, Sources};
+use crate::turn::Effects;
 use crate::{Hosts, Interrupt, RankMetrics};
 use odonata_engine::partitioned::local_indices;
 use odonata_engine::random::Purpose;
@@ -305,7 +306,9 @@ impl HostPlan {
                 processes: range.clone(),
             };
             Hosts {
-                ranks: Ranks::new(
+                ranks: RankExecutor::new(
+                    layout.clone(),
+                    self.interrupt.clone(),
                     cells(&local, |_| Rank::new()),
                     ProgramMemory::new(first_word, words),
                     LostTime::new(&self.params, &local, self.jobs.len()),
@@ -354,15 +357,20 @@ impl HostPlan {
                     ),
                     spare_effects: Vec::new(),
                 },
-                jobs: JobControl::new(unreported, awaited.collect(), RangeStore::filled(effective, Time::ZERO)),
+                jobs: JobControl::new(
+                    layout.clone(),
+                    unreported,
+                    awaited.collect(),
+                    RangeStore::filled(effective, Time::ZERO),
+                ),
                 sources: Sources::new(cells(&of_sources, source)),
                 transport: Transport::new(cells(&of_endpoints, |endpoint| stream(endpoint, Purpose::Host))),
                 records: Records::new(metrics, 2 * self.jobs.len(), &self.params),
                 failures: Rows::new(),
                 params: self.params.clone(),
-                interrupt: self.interrupt.clone(),
                 layout,
-                effects: Vec::new(),
+                mpi_effects: Effects::new(),
+                job_effects: Effects::new(),
             }
         };
         (0..parts).map(part).collect()

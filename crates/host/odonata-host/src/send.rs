@@ -195,7 +195,9 @@ impl Hosts {
         self.count_message(ctx, &payload, bytes, created);
         match payload {
             Payload::Synthetic { .. } => {}
-            Payload::JobControl { from, to, signal } => self.job_signal_arrived(ctx, from, to, signal),
+            Payload::JobControl { from, to, signal } => {
+                self.ask_jobs(ctx, |jobs, turn| jobs.signal_arrives::<C>(turn, from, to, signal));
+            }
             Payload::Eager {
                 from,
                 to,

@@ -343,7 +343,7 @@ impl Hosts {
         if let Some((count, what)) = left.into_iter().find(|&(count, _)| count > 0) {
             return Err(format!("{count} {what} are still open"));
         }
-        self.audit_jobs()?;
+        self.jobs.audit()?;
         self.io.fault_waits.audit()?;
         self.io.metadata.audit()?;
         self.io.servers.audit()

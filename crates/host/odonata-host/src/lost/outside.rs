@@ -146,6 +146,7 @@ mod tests {
             path: PathLog::new(&none, 0),
             progress: ProgressLog::new(true, 3, None),
             outside: OutsideLinks::default(),
+            causes: Vec::new(),
             current: Stamp::default(),
         }
     }

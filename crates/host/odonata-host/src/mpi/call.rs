@@ -6,16 +6,17 @@
 //!
 //! Calls for file access wait for requests as well; the hosts begin their transfers.
 
+use super::Mpi;
 use super::message::Transmission;
 use super::persistent::PersistentOperation;
 use super::progress::is_mpi_call;
 use super::request::RequestKind;
 use super::request::wait::{Selection, Take};
-use super::{Mpi, Turn};
 use crate::diagnosis::outcome::{Failure, InvalidOperation};
 use crate::lost::Dependent;
-use crate::mpi::effect::Effect;
+use crate::mpi::effect::MpiEffect;
 use crate::timeline::CallKind;
+use crate::turn::Turn;
 use odonata_engine::{Mode, NIL, Pool, Time};
 use odonata_workload::{Algorithm, Collective, Op, OpId, OpKind, PROC_NULL, Request, Source};
 
@@ -210,13 +211,23 @@ impl Calls {
 }
 
 impl Mpi {
-    /// Begins the call of `rank` for operation `op`, which the executor calls `caller`. In the library, it first does
-    /// the work deferred to it.
-    pub(crate) fn enter<M: Mode>(&mut self, turn: &mut Turn<'_>, caller: u32, rank: u32, op: &Op) -> u32 {
+    /// Begins the call of operation `op`, which the executor calls `caller`, of `rank`. In the library, the call first
+    /// does the work deferred to it. The random delay of the call has passed since `since`.
+    pub(crate) fn enter<M: Mode>(
+        &mut self,
+        turn: &mut Turn<'_, MpiEffect>,
+        (caller, rank): (u32, u32),
+        op: &Op,
+        since: Time,
+    ) -> u32 {
         self.log.steps.set_now(turn.now);
         turn.lost.begin_step::<M>(caller, turn.now);
         let call = Call::new(turn.now, caller, rank, op);
-        let slot = self.calls.calls.allocate::<M>(Call { pending: 1, ..call });
+        let slot = self.calls.calls.allocate::<M>(Call {
+            since,
+            pending: 1,
+            ..call
+        });
         if call.in_library {
             self.deferred.enter::<M>(rank);
             self.catch_up::<M>(turn, rank);
@@ -226,7 +237,7 @@ impl Mpi {
 
     /// Performs `op` in call `slot`, unless it is a file access.
     #[inline]
-    pub(crate) fn perform<M: Mode>(&mut self, turn: &mut Turn<'_>, slot: u32, op: &Op) {
+    pub(crate) fn perform<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32, op: &Op) {
         let rank = self.calls.get(slot).rank;
         match self.call::<M>(turn, slot, op, rank) {
             Ok(busy) => self.leave::<M>(turn, slot, busy),
@@ -235,7 +246,7 @@ impl Mpi {
     }
 
     /// Everything that call `slot` does is begun, and it occupies its stream for `busy`.
-    pub(crate) fn leave<M: Mode>(&mut self, turn: &mut Turn<'_>, slot: u32, busy: Time) {
+    pub(crate) fn leave<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32, busy: Time) {
         self.occupy::<M>(turn, slot, busy);
         self.handle_receives::<M>(turn, slot);
         let call = self.calls.edit::<M>(slot);
@@ -246,7 +257,7 @@ impl Mpi {
     }
 
     /// Extends the occupation of the stream of call `slot` by `busy`.
-    pub(crate) fn occupy<M: Mode>(&mut self, turn: &mut Turn<'_>, slot: u32, busy: Time) {
+    pub(crate) fn occupy<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32, busy: Time) {
         let operation = self.calls.operation(slot);
         let call = self.calls.edit::<M>(slot);
         call.busy_until += busy;
@@ -255,7 +266,13 @@ impl Mpi {
 
     /// Performs `op` and returns the time that it occupies the rank.
     #[inline]
-    fn call<M: Mode>(&mut self, turn: &mut Turn<'_>, slot: u32, op: &Op, rank: u32) -> Result<Time, InvalidOperation> {
+    fn call<M: Mode>(
+        &mut self,
+        turn: &mut Turn<'_, MpiEffect>,
+        slot: u32,
+        op: &Op,
+        rank: u32,
+    ) -> Result<Time, InvalidOperation> {
         let nothing = Ok(Time::ZERO);
         match op.kind {
             OpKind::Send { to, tag, bytes, comm } | OpKind::Ssend { to, tag, bytes, comm } => {
@@ -394,7 +411,7 @@ impl Mpi {
     /// the rank; later steps run in the background.
     fn start_background<M: Mode>(
         &mut self,
-        turn: &mut Turn<'_>,
+        turn: &mut Turn<'_, MpiEffect>,
         op: &Op,
         rank: u32,
         collective: &Collective,
@@ -420,7 +437,7 @@ impl Mpi {
     /// Makes call `slot` wait for all selected requests.
     fn await_all<M: Mode>(
         &mut self,
-        turn: &mut Turn<'_>,
+        turn: &mut Turn<'_, MpiEffect>,
         slot: u32,
         selection: Selection,
     ) -> Result<Time, InvalidOperation> {
@@ -432,7 +449,7 @@ impl Mpi {
     /// Makes call `slot` wait for one of the selected requests.
     fn await_one<M: Mode>(
         &mut self,
-        turn: &mut Turn<'_>,
+        turn: &mut Turn<'_, MpiEffect>,
         slot: u32,
         selection: Selection,
     ) -> Result<Time, InvalidOperation> {
@@ -445,7 +462,7 @@ impl Mpi {
     /// Makes call `slot` take complete requests among the selected ones.
     fn take_complete<M: Mode>(
         &mut self,
-        turn: &mut Turn<'_>,
+        turn: &mut Turn<'_, MpiEffect>,
         slot: u32,
         selection: Selection,
     ) -> Result<Time, InvalidOperation> {
@@ -460,7 +477,7 @@ impl Mpi {
     /// There is no such persistent request, or it is active.
     fn start_persistent<M: Mode>(
         &mut self,
-        turn: &mut Turn<'_>,
+        turn: &mut Turn<'_, MpiEffect>,
         (rank, op): (u32, OpId),
         number: Request,
     ) -> Result<Time, InvalidOperation> {
@@ -483,13 +500,6 @@ impl Mpi {
             }
             _ => unreachable!("a persistent request is one of these"),
         }
-    }
-}
-
-impl Turn<'_> {
-    /// The program is in error.
-    pub(crate) fn fails(&mut self, failure: Failure) {
-        self.effects.push(Effect::Fail(Box::new(failure)));
     }
 }
 

@@ -1,25 +1,26 @@
 //! Completion: a request completes, and with the last one that a call waits for, the call ends when its cost has
 //! passed, or a collective continues with its next step.
 
+use super::Mpi;
 use super::call::Call;
-use super::effect::Effect;
+use super::effect::MpiEffect;
 use super::matching::{PostedReceive, Poster};
 use super::message::Transmission;
 use super::progress::ProtocolWork;
 use super::request::RequestKind;
 use super::request::wait::Completion;
 use super::sequence::context;
-use super::{Mpi, Turn};
 use crate::diagnosis::outcome::{Failure, InvalidOperation};
 use crate::lost::Dependent;
 use crate::lost::path::PathCall;
+use crate::turn::Turn;
 use odonata_engine::{Mode, NIL, Time};
 use odonata_workload::collective::{Step, Transfer};
 use odonata_workload::{Collective, Source, Tag};
 
 impl Mpi {
     /// Completes request `slot`, unless it is [`NIL`].
-    pub(crate) fn complete<M: Mode>(&mut self, turn: &mut Turn<'_>, slot: u32) {
+    pub(crate) fn complete<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) {
         if slot == NIL {
             return;
         }
@@ -30,7 +31,7 @@ impl Mpi {
             Completion::Noted => return,
             Completion::Wakes(waiter) => {
                 let caller = self.calls.get(waiter).caller;
-                turn.effects.push(Effect::Wake { caller });
+                turn.effects.push(MpiEffect::Wake { caller });
                 return;
             }
             Completion::Taken(waiter) => waiter,
@@ -49,7 +50,7 @@ impl Mpi {
     }
 
     /// Lets call `slot`, which was woken while waiting for one of several requests, take them.
-    pub(crate) fn wake<M: Mode>(&mut self, turn: &mut Turn<'_>, slot: u32) {
+    pub(crate) fn wake<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) {
         self.log.steps.set_now(turn.now);
         let call = self.calls.edit::<M>(slot);
         call.pending -= 1;
@@ -60,7 +61,7 @@ impl Mpi {
     }
 
     /// The time during which call `slot` occupied its stream has passed.
-    pub(crate) fn resume<M: Mode>(&mut self, turn: &mut Turn<'_>, slot: u32) {
+    pub(crate) fn resume<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) {
         if self.calls.get(slot).is_background() || self.next_step::<M>(turn, slot) {
             self.settle::<M>(turn, slot);
         } else {
@@ -70,7 +71,7 @@ impl Mpi {
 
     /// If all requests of call `slot` are complete: it ends when its cost has passed, or continues with the next step
     /// of a collective. A non-blocking collective continues when the library makes progress.
-    pub(super) fn settle<M: Mode>(&mut self, turn: &mut Turn<'_>, slot: u32) {
+    pub(super) fn settle<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) {
         let Call { rank, caller, .. } = *self.calls.get(slot);
         let background = caller == NIL;
         if background && self.calls.get(slot).pending == 0 && !self.deferred.may_progress(rank) {
@@ -89,8 +90,8 @@ impl Mpi {
             turn.lost.end_step::<M>(operation, until, described);
             if until > turn.now {
                 turn.effects.push(match background {
-                    false => Effect::Occupy { caller, until },
-                    true => Effect::StepEnds { call: slot, at: until },
+                    false => MpiEffect::Occupy { caller, until },
+                    true => MpiEffect::StepEnds { call: slot, at: until },
                 });
                 return;
             }
@@ -103,7 +104,7 @@ impl Mpi {
 
     /// The processor handles the completed receives of call `slot` one after the other, starting now or when it becomes
     /// free. Handling that overlaps with waiting costs no further time (LogP).
-    pub(super) fn handle_receives<M: Mode>(&mut self, turn: &mut Turn<'_>, slot: u32) {
+    pub(super) fn handle_receives<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) {
         if self.calls.get(slot).receives == 0 {
             return;
         }
@@ -116,7 +117,7 @@ impl Mpi {
     }
 
     /// Ends call `slot`; a non-blocking collective completes its request.
-    pub(super) fn end_call<M: Mode>(&mut self, turn: &mut Turn<'_>, slot: u32) {
+    pub(super) fn end_call<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) {
         let Call {
             rank,
             caller,
@@ -136,7 +137,7 @@ impl Mpi {
             if in_library {
                 self.deferred.leave::<M>(rank);
             }
-            turn.effects.push(Effect::End { caller, for_io });
+            turn.effects.push(MpiEffect::End { caller, for_io });
             return;
         }
         let ended = self
@@ -154,7 +155,7 @@ impl Mpi {
 
     /// Begins the next step of call `slot` and the steps that start together with it. Returns `false` if there is none
     /// or the call is not a collective.
-    pub(super) fn next_step<M: Mode>(&mut self, turn: &mut Turn<'_>, slot: u32) -> bool {
+    pub(super) fn next_step<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) -> bool {
         let Some((collective, mut step)) = self.coming_step::<M>(slot) else {
             return false;
         };
@@ -196,7 +197,7 @@ impl Mpi {
     /// The communicator has no such member.
     fn begin_step<M: Mode>(
         &mut self,
-        turn: &mut Turn<'_>,
+        turn: &mut Turn<'_, MpiEffect>,
         slot: u32,
         collective: &Collective,
         step: Step,
@@ -234,7 +235,7 @@ impl Mpi {
     }
 
     /// Does `work` for `rank`, now or in its next call.
-    pub(super) fn progress<M: Mode>(&mut self, turn: &mut Turn<'_>, rank: u32, work: ProtocolWork) {
+    pub(super) fn progress<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32, work: ProtocolWork) {
         if self.deferred.may_progress(rank) {
             self.work::<M>(turn, work);
         } else {
@@ -244,19 +245,19 @@ impl Mpi {
     }
 
     /// Does all work deferred to this call of `rank`.
-    pub(super) fn catch_up<M: Mode>(&mut self, turn: &mut Turn<'_>, rank: u32) {
+    pub(super) fn catch_up<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32) {
         while let Some(work) = self.deferred.next::<M>(rank) {
             self.work::<M>(turn, work);
         }
     }
 
     /// The program of `rank` has ended: the rank stays in `MPI_Finalize`.
-    pub(crate) fn finalize<M: Mode>(&mut self, turn: &mut Turn<'_>, rank: u32) {
+    pub(crate) fn finalize<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32) {
         self.deferred.enter::<M>(rank);
         self.catch_up::<M>(turn, rank);
     }
 
-    fn work<M: Mode>(&mut self, turn: &mut Turn<'_>, work: ProtocolWork) {
+    fn work<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, work: ProtocolWork) {
         let before = turn.lost.save();
         match work {
             ProtocolWork::SendCts { incoming } => {

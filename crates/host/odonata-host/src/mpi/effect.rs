@@ -1,19 +1,18 @@
 //! Effects: what the MPI library asks of the hosts, which carry it out.
 
-use super::{Mpi, Turn};
+use super::Mpi;
 use crate::Hosts;
 use crate::context::HostContext;
-use crate::diagnosis::outcome::Failure;
 use crate::event::HostEvent;
 use crate::payload::Payload;
 use crate::rank::activity::Phase;
 use crate::send::{SendRequest, traffic_of};
-use odonata_blame::lost::Stamp;
+use crate::turn::{Effects, Turn};
 use odonata_engine::{NIL, Time};
 
 /// An effect of an input. `caller` is the executor's name of an operation.
-#[derive(Debug)]
-pub(crate) enum Effect {
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum MpiEffect {
     /// Send a message between ranks.
     Send(OutgoingMessage),
     /// The requests of the call are complete, and its costs occupy its stream until `until`.
@@ -26,25 +25,19 @@ pub(crate) enum Effect {
     StepEnds { call: u32, at: Time },
     /// A receive of `rank` with any tag has taken a message with `tag`.
     TakeTag { rank: u32, tag: u32 },
-    /// The program is in error.
-    Fail(Box<Failure>),
 }
 
 /// A message to be sent.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct OutgoingMessage {
-    pub(crate) from: u32,
-    pub(crate) to: u32,
     pub(crate) payload: Payload,
     pub(crate) bytes: u64,
     /// Time of the call.
     pub(crate) created: Time,
     /// From now until the software has done its part.
     pub(crate) software: Time,
-    /// The request that completes when it has left, or [`NIL`].
-    pub(crate) request: u32,
-    /// The stamp of its cause, if lost time is recorded.
-    pub(crate) cause: Option<Box<Stamp>>,
+    /// The observer's tag of its cause.
+    pub(crate) cause: u32,
 }
 
 impl Hosts {
@@ -53,58 +46,67 @@ impl Hosts {
     pub(crate) fn ask_mpi<C: HostContext, R>(
         &mut self,
         ctx: &mut C,
-        input: impl FnOnce(&mut Mpi, &mut Turn<'_>) -> R,
+        input: impl FnOnce(&mut Mpi, &mut Turn<'_, MpiEffect>) -> R,
     ) -> R {
         let turn = &mut Turn {
             now: ctx.now(),
             lost: &mut self.ranks.lost,
-            effects: &mut self.effects,
+            effects: &mut self.mpi_effects,
         };
         let answer = input(&mut self.mpi, turn);
-        if !self.effects.is_empty() {
+        if !self.mpi_effects.is_empty() {
             self.carry_out_effects(ctx);
         }
         answer
     }
 
     fn carry_out_effects<C: HostContext>(&mut self, ctx: &mut C) {
-        let mut effects = std::mem::take(&mut self.effects);
-        for effect in effects.drain(..) {
+        let mut effects = std::mem::replace(&mut self.mpi_effects, Effects::new());
+        let mut index = 0;
+        while let Some(effect) = effects.get(index) {
+            index += 1;
             match effect {
-                Effect::Send(message) => self.send_message(ctx, message),
-                Effect::Occupy { caller, until } => {
-                    self.ranks.edit_activity::<C>(caller).phase = Phase::Busy;
-                    self.resume_at(ctx, caller, until);
-                }
-                Effect::End { caller, for_io } => self.retire::<C>(caller, for_io, ctx.now()),
-                Effect::Wake { caller } => self.ranks.wake::<C>(caller),
-                Effect::StepEnds { call, at } => {
+                MpiEffect::Send(message) => self.send_message(ctx, message),
+                MpiEffect::Occupy { caller, until } => self.pause(ctx, caller, Phase::Busy, until),
+                MpiEffect::End { caller, for_io } => self.retire::<C>(caller, for_io, ctx.now()),
+                MpiEffect::Wake { caller } => self.ranks.wake::<C>(caller),
+                MpiEffect::StepEnds { call, at } => {
                     let rank = self.mpi.calls.get(call).rank;
                     ctx.schedule(self.layout.place(rank).lp, at, HostEvent::StepEnds { call });
                 }
-                Effect::TakeTag { rank, tag } => self.note_tag::<C>(rank, tag),
-                Effect::Fail(failure) => self.fail(ctx, *failure),
+                MpiEffect::TakeTag { rank, tag } => self.ranks.note_tag::<C>(rank, tag),
             }
         }
-        self.effects = effects;
+        while let Some(failure) = effects.take_failure() {
+            self.fail(ctx, failure);
+        }
+        effects.clear();
+        self.mpi_effects = effects;
+        self.ranks.lost.forget_causes();
     }
 
+    #[inline]
     fn send_message<C: HostContext>(&mut self, ctx: &mut C, message: OutgoingMessage) {
         let OutgoingMessage {
-            from,
-            to,
             payload,
             bytes,
             created,
             software,
-            request,
             cause,
         } = message;
-        match payload {
-            Payload::Eager { .. } => self.records.count_send::<C>(from, bytes),
-            Payload::Rts { bytes, .. } => self.records.count_send::<C>(from, bytes),
-            _ => {}
-        }
+        let (from, to, request) = match payload {
+            Payload::Eager { from, to, request, .. } => {
+                self.records.count_send::<C>(from, bytes);
+                (from, to, request)
+            }
+            Payload::Rts { from, to, bytes, .. } => {
+                self.records.count_send::<C>(from, bytes);
+                (from, to, NIL)
+            }
+            Payload::RendezvousData { from, to, request, .. } => (from, to, request),
+            Payload::Cts { from, to, .. } => (from, to, NIL),
+            _ => unreachable!("the library sends messages of MPI only"),
+        };
         let send = SendRequest {
             source: self.layout.endpoint_of_rank(from),
             target: self.layout.endpoint_of_rank(to),
@@ -116,12 +118,12 @@ impl Hosts {
             notify_sent: request != NIL,
             notify_arrived: true,
         };
-        let Some(cause) = cause else {
+        if cause == NIL {
             self.send(ctx, send);
             return;
-        };
-        let before = std::mem::replace(&mut self.ranks.lost.current, *cause);
+        }
+        let before = self.ranks.lost.act_for(cause);
         self.send(ctx, send);
-        self.ranks.lost.current = before;
+        self.ranks.lost.restore(before);
     }
 }

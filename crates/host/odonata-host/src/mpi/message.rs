@@ -3,18 +3,19 @@
 //! A message up to the eager threshold leaves immediately with its data. Longer messages and synchronous sends use the
 //! rendezvous protocol (`rendezvous`). `matching` and `sequence` hold the queues and the order.
 
-use super::effect::{Effect, OutgoingMessage};
+use super::Mpi;
+use super::effect::{MpiEffect, OutgoingMessage};
 use super::match_log::MatchRecord;
 use super::matching::{Envelope, PostedReceive, Poster};
 use super::progress::ProtocolWork;
 use super::rendezvous::{Incoming, Outgoing};
 use super::request::RequestKind;
 use super::sequence::context;
-use super::{Mpi, Turn};
 use crate::diagnosis::outcome::{Failure, InvalidOperation};
 use crate::lost::Dependent;
 use crate::payload::Payload;
 use crate::timeline::{Step, StepRecord};
+use crate::turn::Turn;
 use odonata_engine::{Mode, NIL, Time};
 use odonata_units::Bytes;
 use odonata_workload::{Comm, OpId, PROC_NULL, Source, Tag};
@@ -54,7 +55,7 @@ impl Mpi {
     /// Sends a message to member `to` of `comm`; returns the time that it occupies the rank.
     pub(super) fn send_to_member<M: Mode>(
         &mut self,
-        turn: &mut Turn<'_>,
+        turn: &mut Turn<'_, MpiEffect>,
         send: Transmission,
         to: u32,
         comm: Comm,
@@ -72,7 +73,7 @@ impl Mpi {
     #[allow(clippy::too_many_arguments)]
     pub(super) fn receive_from_member<M: Mode>(
         &mut self,
-        turn: &mut Turn<'_>,
+        turn: &mut Turn<'_, MpiEffect>,
         (rank, op): (u32, OpId),
         from: Source,
         tag: Tag,
@@ -101,7 +102,7 @@ impl Mpi {
     /// Makes call `slot` of `rank` wait for a message from member `from` of `comm`; the message stays for a receive.
     pub(super) fn probe<M: Mode>(
         &mut self,
-        turn: &mut Turn<'_>,
+        turn: &mut Turn<'_, MpiEffect>,
         (rank, op, slot): (u32, OpId, u32),
         from: Source,
         tag: Tag,
@@ -125,7 +126,7 @@ impl Mpi {
     }
 
     /// Sends a message to rank `to` of the job.
-    pub(super) fn send<M: Mode>(&mut self, turn: &mut Turn<'_>, send: Transmission, to: u32, context: u32) {
+    pub(super) fn send<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, send: Transmission, to: u32, context: u32) {
         let Transmission {
             rank,
             op,
@@ -159,12 +160,10 @@ impl Mpi {
                 outgoing: (self.rendezvous).open_outgoing::<M>((rank, target), bytes, sent, request),
                 bytes,
             };
-            self.send_control(turn, (rank, target), rts, after);
+            self.send_control(turn, rts, after);
             return;
         }
         turn.sends(OutgoingMessage {
-            from: rank,
-            to: target,
             payload: Payload::Eager {
                 from: rank,
                 to: target,
@@ -176,26 +175,22 @@ impl Mpi {
             bytes,
             created: sent,
             software: after + self.settings.send_software(bytes),
-            request,
-            cause: None,
+            cause: NIL,
         });
     }
 
-    fn send_control(&self, turn: &mut Turn<'_>, (from, to): (u32, u32), payload: Payload, after: Time) {
+    fn send_control(&self, turn: &mut Turn<'_, MpiEffect>, payload: Payload, after: Time) {
         turn.sends(OutgoingMessage {
-            from,
-            to,
             payload,
             bytes: self.settings.rendezvous_control.0,
             created: turn.now,
             software: after + self.settings.send_delay,
-            request: NIL,
-            cause: None,
+            cause: NIL,
         });
     }
 
     /// Posts a receive or probe of `rank`, which completes immediately if a message matches.
-    pub(crate) fn post_receive<M: Mode>(&mut self, turn: &mut Turn<'_>, rank: u32, receive: PostedReceive) {
+    pub(crate) fn post_receive<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32, receive: PostedReceive) {
         if receive.request != NIL {
             turn.lost.note::<M>(Dependent::Request(receive.request));
         }
@@ -212,7 +207,7 @@ impl Mpi {
     }
 
     /// Handles the arrival at `rank` of an eager message or of an RTS, in or out of order.
-    pub(crate) fn message_arrives<M: Mode>(&mut self, turn: &mut Turn<'_>, rank: u32, message: Envelope) {
+    pub(crate) fn message_arrives<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32, message: Envelope) {
         let Envelope { source, context, .. } = message;
         let pair = self.sequences.pair::<M>(&self.layout, rank, source, context);
         if message.sequence != self.sequences.get(pair).received {
@@ -233,7 +228,7 @@ impl Mpi {
     }
 
     /// Passes a message to the first matching receive, or queues it.
-    fn offer<M: Mode>(&mut self, turn: &mut Turn<'_>, rank: u32, message: Envelope) {
+    fn offer<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32, message: Envelope) {
         self.log.record::<M>(|| MatchRecord::Offered {
             rank,
             source: message.source,
@@ -291,7 +286,13 @@ impl Mpi {
     }
 
     /// Handles the match of a receive and a message.
-    fn matched<M: Mode>(&mut self, turn: &mut Turn<'_>, rank: u32, receive: &PostedReceive, message: &Envelope) {
+    fn matched<M: Mode>(
+        &mut self,
+        turn: &mut Turn<'_, MpiEffect>,
+        rank: u32,
+        receive: &PostedReceive,
+        message: &Envelope,
+    ) {
         let Envelope {
             source,
             tag,
@@ -331,7 +332,7 @@ impl Mpi {
             }
             Poster::Receive => {
                 if receive.tag == Tag::Any {
-                    turn.effects.push(Effect::TakeTag { rank, tag });
+                    turn.effects.push(MpiEffect::TakeTag { rank, tag });
                 }
                 if bytes > receive.bytes {
                     turn.fails(Failure::Truncation {
@@ -352,14 +353,20 @@ impl Mpi {
     }
 
     /// Handles the match of a receive of `rank` and the RTS `message`; `request` completes when the data arrive.
-    fn rendezvous_matched<M: Mode>(&mut self, turn: &mut Turn<'_>, rank: u32, request: u32, message: &Envelope) {
+    fn rendezvous_matched<M: Mode>(
+        &mut self,
+        turn: &mut Turn<'_, MpiEffect>,
+        rank: u32,
+        request: u32,
+        message: &Envelope,
+    ) {
         let from = self.layout.job_of(rank).first_rank + message.source;
         let incoming = self.rendezvous.open_incoming::<M>(rank, from, request, message);
         self.progress::<M>(turn, rank, ProtocolWork::SendCts { incoming });
     }
 
     /// Sends the CTS to the sender of `incoming`.
-    pub(super) fn send_cts(&mut self, turn: &mut Turn<'_>, incoming: u32) {
+    pub(super) fn send_cts(&mut self, turn: &mut Turn<'_, MpiEffect>, incoming: u32) {
         let Incoming {
             rank, from, outgoing, ..
         } = *self.rendezvous.get_incoming(incoming);
@@ -369,17 +376,23 @@ impl Mpi {
             outgoing,
             incoming,
         };
-        self.send_control(turn, (rank, from), cts, Time::ZERO);
+        self.send_control(turn, cts, Time::ZERO);
     }
 
     /// Handles the arrival of a CTS at `rank`: the receiver is ready for the data.
-    pub(crate) fn cts_arrives<M: Mode>(&mut self, turn: &mut Turn<'_>, rank: u32, outgoing: u32, incoming: u32) {
+    pub(crate) fn cts_arrives<M: Mode>(
+        &mut self,
+        turn: &mut Turn<'_, MpiEffect>,
+        rank: u32,
+        outgoing: u32,
+        incoming: u32,
+    ) {
         self.rendezvous.answer::<M>(outgoing, incoming);
         self.progress::<M>(turn, rank, ProtocolWork::SendData { outgoing });
     }
 
     /// Sends the data of message `outgoing`.
-    pub(super) fn send_data<M: Mode>(&mut self, turn: &mut Turn<'_>, outgoing: u32) {
+    pub(super) fn send_data<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, outgoing: u32) {
         let Outgoing {
             rank,
             to,
@@ -394,8 +407,6 @@ impl Mpi {
             false => self.settings.send_software(bytes),
         };
         turn.sends(OutgoingMessage {
-            from: rank,
-            to,
             payload: Payload::RendezvousData {
                 from: rank,
                 to,
@@ -405,13 +416,12 @@ impl Mpi {
             bytes,
             created,
             software,
-            request,
-            cause: None,
+            cause: NIL,
         });
     }
 
     /// Handles the arrival of the data of message `incoming` at `rank`.
-    pub(crate) fn data_arrives<M: Mode>(&mut self, turn: &mut Turn<'_>, rank: u32, incoming: u32) {
+    pub(crate) fn data_arrives<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32, incoming: u32) {
         let Incoming {
             from,
             request,
@@ -437,12 +447,12 @@ impl Mpi {
     }
 }
 
-impl Turn<'_> {
+impl Turn<'_, MpiEffect> {
     /// Sends a message, whose cause is the current stamp.
     #[inline]
     fn sends(&mut self, message: OutgoingMessage) {
-        let cause = self.lost.save();
-        self.effects.push(Effect::Send(OutgoingMessage { cause, ..message }));
+        let cause = self.lost.cause();
+        self.effects.push(MpiEffect::Send(OutgoingMessage { cause, ..message }));
     }
 }
 

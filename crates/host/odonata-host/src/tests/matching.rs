@@ -2,7 +2,7 @@
 
 use super::mpi::Library;
 use super::*;
-use crate::mpi::effect::Effect;
+use crate::mpi::effect::MpiEffect;
 use crate::mpi::matching::{Envelope, PostedReceive, Poster};
 use crate::mpi::request::RequestKind;
 use std::collections::BTreeMap;
@@ -97,7 +97,7 @@ fn matching_agrees_with_the_slow_matcher_on_random_histories() {
                     let arrives = library.at(Time::ZERO, |mpi, turn| {
                         mpi.message_arrives::<Speculative>(turn, 3, message);
                     });
-                    let is_tag = |effect: &Effect| matches!(effect, Effect::TakeTag { .. });
+                    let is_tag = |effect: &MpiEffect| matches!(effect, MpiEffect::TakeTag { .. });
                     assert!(arrives.iter().all(is_tag), "{arrives:?}");
                     reference.arrive(m);
                 }

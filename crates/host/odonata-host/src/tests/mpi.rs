@@ -3,10 +3,11 @@
 use super::*;
 use crate::layout::{JobPlan, RankPlace};
 use crate::lost::LostTime;
-use crate::mpi::effect::{Effect, OutgoingMessage};
+use crate::mpi::Mpi;
+use crate::mpi::effect::{MpiEffect, OutgoingMessage};
 use crate::mpi::matching::Envelope;
 use crate::mpi::sequence::chains;
-use crate::mpi::{Mpi, Turn};
+use crate::turn::{Effects, Turn};
 use odonata_workload::Collective;
 use std::collections::BTreeMap;
 
@@ -90,15 +91,17 @@ impl Library {
     }
 
     /// The effects of an input.
-    pub(super) fn at(&mut self, now: Time, input: impl FnOnce(&mut Mpi, &mut Turn<'_>)) -> Vec<Effect> {
-        let mut effects = Vec::new();
+    pub(super) fn at(&mut self, now: Time, input: impl FnOnce(&mut Mpi, &mut Turn<'_, MpiEffect>)) -> Vec<MpiEffect> {
+        let mut effects = Effects::new();
         let turn = &mut Turn {
             now,
             lost: &mut self.lost,
             effects: &mut effects,
         };
         input(&mut self.mpi, turn);
-        effects
+        let failure = effects.take_failure();
+        assert!(failure.is_none(), "{failure:?}");
+        (0..).map_while(|index| effects.get(index)).collect()
     }
 
     fn add(&mut self, at: Time, occurrence: Occurrence) {
@@ -125,7 +128,7 @@ impl Library {
                     };
                     let mut call = NIL;
                     let mut effects = self.at(now, |mpi, turn| {
-                        call = mpi.enter::<Speculative>(turn, caller, rank, &op);
+                        call = mpi.enter::<Speculative>(turn, (caller, rank), &op, now);
                     });
                     self.calls.push((call, None));
                     effects.extend(self.at(now, |mpi, turn| mpi.perform::<Speculative>(turn, call, &op)));
@@ -144,7 +147,7 @@ impl Library {
         self.calls.iter().map(|&(_, end)| end).collect()
     }
 
-    fn arrives(&mut self, now: Time, payload: Payload, bytes: u64) -> Vec<Effect> {
+    fn arrives(&mut self, now: Time, payload: Payload, bytes: u64) -> Vec<MpiEffect> {
         let envelope = |source, tag, context, sequence, bytes, rendezvous| Envelope {
             source,
             tag,
@@ -184,32 +187,30 @@ impl Library {
         })
     }
 
-    fn carry_out(&mut self, now: Time, effects: Vec<Effect>) {
+    fn carry_out(&mut self, now: Time, effects: Vec<MpiEffect>) {
         let mut woken = Vec::new();
         for effect in effects {
             match effect {
-                Effect::Send(OutgoingMessage {
+                MpiEffect::Send(OutgoingMessage {
                     payload,
                     bytes,
                     software,
-                    request,
                     ..
                 }) => {
                     let leaves = now + software;
-                    if request != NIL {
+                    if let Payload::Eager { request, .. } | Payload::RendezvousData { request, .. } = payload {
                         self.add(leaves, Occurrence::Leaves(request));
                     }
                     self.add(leaves + LATENCY, Occurrence::Arrives(payload, bytes));
                 }
-                Effect::Occupy { caller, until } => self.add(until, Occurrence::Resumes(caller)),
-                Effect::End { caller, .. } => {
+                MpiEffect::Occupy { caller, until } => self.add(until, Occurrence::Resumes(caller)),
+                MpiEffect::End { caller, .. } => {
                     let end = self.calls[caller as usize].1.replace(now);
                     assert_eq!(end, None, "a call ends once");
                 }
-                Effect::Wake { caller } => woken.push(caller),
-                Effect::StepEnds { call, at } => self.add(at, Occurrence::StepEnds(call)),
-                Effect::TakeTag { .. } => {}
-                Effect::Fail(failure) => panic!("{failure:?}"),
+                MpiEffect::Wake { caller } => woken.push(caller),
+                MpiEffect::StepEnds { call, at } => self.add(at, Occurrence::StepEnds(call)),
+                MpiEffect::TakeTag { .. } => {}
             }
         }
         woken.dedup();
