@@ -48,10 +48,10 @@ mod interrupt;
 mod io;
 mod job;
 mod layout;
-mod lost;
 mod measured;
 mod metrics;
 mod mpi;
+mod observe;
 mod params;
 mod payload;
 mod plan;
@@ -77,11 +77,11 @@ pub use io::lower_tier::{Outside, StorageTier};
 pub use io::stage::{StageFile, StageMeasured, StageTimes};
 pub use job::control::{CONTROL_BYTES, WaitingJob};
 pub use job::status::JobStatuses;
-pub use lost::path::{Parts, PathCall, PathRecord};
-pub use lost::progress::{JobStamp, LostInterval};
 pub use measured::HostMeasured;
 pub use metrics::{IoOperation, IoRecord, IterationRecord, MessageRecord, RankMetrics, ReportRecord};
-pub use mpi::match_log::MatchRecord;
+pub use observe::lost::path::{Parts, PathCall, PathRecord};
+pub use observe::lost::progress::{JobStamp, LostInterval};
+pub use observe::matches::MatchRecord;
 pub use params::{BookParams, FileAccess, HostParams, Job, JobProgram, RecordParams, ServerOutage};
 pub use payload::{JobSignal, Payload};
 pub use plan::HostPlan;
@@ -98,10 +98,10 @@ use io::client::Timer;
 use job::control::JobControl;
 use job::effect::JobEffect;
 use layout::Layout;
-use lost::Dependent;
 use mpi::Mpi;
 use mpi::effect::MpiEffect;
-use odonata_blame::lost::{Stamp, job_of};
+use observe::{Observer, Observers, lost};
+use odonata_blame::lost::job_of;
 use odonata_engine::{Lp, Rows, Time};
 use odonata_network::Notice;
 use rank::RankExecutor;
@@ -126,6 +126,7 @@ pub struct Hosts {
     sources: Sources,
     transport: Transport,
     records: Records,
+    observers: Observers,
     failures: Rows<(Time, Failure)>,
     /// Effects of components; empty between inputs, kept for their memory.
     mpi_effects: Effects<MpiEffect>,
@@ -139,6 +140,7 @@ odonata_engine::journalled!(Hosts {
     sources,
     transport,
     records,
+    observers,
     failures,
 });
 
@@ -165,7 +167,7 @@ impl Hosts {
     /// Handles a host event at its LP.
     pub fn handle<C: MachineContext>(&mut self, ctx: &mut C, fabric: &mut Fabric, lp: Lp, event: HostEvent) {
         let run = &mut RunContext::new(ctx, fabric);
-        self.ranks.lost.begins(run.now());
+        self.observers.event_begins::<C>(run.now());
         match event {
             HostEvent::Generate { rank } => {
                 debug_assert_eq!(self.layout.place(rank).lp, lp);
@@ -179,7 +181,7 @@ impl Hosts {
             HostEvent::StepEnds { call } => self.step_ends(run, call),
             HostEvent::LocalSent { message } => {
                 let payload = self.transport.local(message).payload;
-                self.ranks.lost.continues(Dependent::Local(message), run.now());
+                self.observers.local_message_has_left::<C>(message, run.now());
                 self.sent(run, payload);
             }
             HostEvent::LocalArrived { message } => {
@@ -189,7 +191,7 @@ impl Hosts {
                     payload,
                     ..
                 } = self.transport.take_local::<C>(message);
-                self.ranks.lost.is_complete::<C>(Dependent::Local(message), run.now());
+                self.observers.local_message_arrives::<C>(message, run.now());
                 self.arrived(run, payload, bytes, created);
             }
             HostEvent::DeviceBegins { piece } => self.device_begins(run, piece),
@@ -220,9 +222,9 @@ impl Hosts {
     /// Makes message `slot` of the fabric the cause of the current event.
     #[inline]
     fn set_cause(&mut self, now: Time, fabric: &Fabric, slot: u32) {
-        if self.ranks.lost.is_on() {
+        if self.observers.ask_for_tags() {
             let job = job_of(fabric.message(slot).traffic);
-            self.ranks.lost.is_now(Stamp::carried(now, job, fabric.losses(slot)));
+            self.observers.message_acts(now, job, fabric.losses(slot));
         }
     }
 

@@ -1,7 +1,7 @@
 //! The MPI library of the ranks: point-to-point messages and their protocols, matching, requests, collectives.
 //!
 //! [`Mpi`] is a state machine. Its inputs are a call of a rank, the arrival of a message, the completion of a request,
-//! and the end of an occupied time. Each input comes with the time and the observer ([`Turn`](crate::turn::Turn)) and adds its
+//! and the end of an occupied time. Each input comes with the time and the observers ([`Turn`](crate::turn::Turn)) and adds its
 //! [effects](effect::MpiEffect) to a list, which the hosts carry out in order. `Mpi` knows neither fabric nor executor.
 //!
 //! | file | content |
@@ -15,7 +15,6 @@ pub(crate) mod collective;
 pub(crate) mod communicator;
 mod completion;
 pub(crate) mod effect;
-pub(crate) mod match_log;
 pub(crate) mod matching;
 mod message;
 pub(crate) mod persistent;
@@ -29,7 +28,6 @@ use crate::params::HostParams;
 use crate::plan::{PartRanks, cells};
 use crate::settings::{self, Progress};
 use call::Calls;
-use match_log::MatchLog;
 use matching::{Matching, Queues};
 use odonata_engine::{List, SparseStore};
 use odonata_workload::collective::Rules;
@@ -51,7 +49,6 @@ pub(crate) struct Mpi {
     pub(crate) sequences: SequenceNumbers,
     pub(crate) rendezvous: Rendezvous,
     pub(crate) deferred: DeferredWork,
-    pub(crate) log: MatchLog,
 }
 odonata_engine::journalled!(Mpi {
     calls,
@@ -60,7 +57,6 @@ odonata_engine::journalled!(Mpi {
     sequences,
     rendezvous,
     deferred,
-    log,
 });
 
 impl Mpi {
@@ -85,7 +81,6 @@ impl Mpi {
             sequences: SequenceNumbers::new(first_chain, chains),
             rendezvous: Rendezvous::new(),
             deferred: DeferredWork::new(cells(ranks, |_| List::EMPTY), calls),
-            log: MatchLog::new(params.records.matches, params.timeline.as_ref()),
             layout,
         }
     }

@@ -11,15 +11,18 @@ use crate::io::stage::{RankStage, Stages};
 use crate::io::write_behind::WritesBehind;
 use crate::job::control::{Awaited, JobControl, reports};
 use crate::layout::{JobPlan, Layout, RankPlace, ServerPlace};
-use crate::lost::LostTime;
 use crate::mpi::Mpi;
 use crate::mpi::sequence::chains;
+use crate::observe::Observers;
+use crate::observe::lost::LostTime;
+use crate::observe::matches::MatchLog;
 use crate::params::{HostParams, Job, JobProgram};
 use crate::rank::memory::{ProgramMemory, words};
 use crate::rank::{Rank, RankExecutor};
 use crate::records::Records;
 use crate::send::Transport;
 use crate::source::{Source, Sources};
+use crate::timeline::StepLog;
 use crate::turn::Effects;
 use crate::{Hosts, Interrupt, RankMetrics};
 use odonata_engine::partitioned::local_indices;
@@ -311,7 +314,6 @@ impl HostPlan {
                     self.interrupt.clone(),
                     cells(&local, |_| Rank::new()),
                     ProgramMemory::new(first_word, words),
-                    LostTime::new(&self.params, &local, self.jobs.len()),
                 ),
                 mpi: Mpi::new(&self.params, layout.clone(), &local),
                 io: Io {
@@ -366,6 +368,11 @@ impl HostPlan {
                 sources: Sources::new(cells(&of_sources, source)),
                 transport: Transport::new(cells(&of_endpoints, |endpoint| stream(endpoint, Purpose::Host))),
                 records: Records::new(metrics, 2 * self.jobs.len(), &self.params),
+                observers: Observers {
+                    lost: LostTime::new(&self.params, &local, self.jobs.len()),
+                    matches: MatchLog::new(self.params.records.matches),
+                    steps: StepLog::new(self.params.timeline.as_ref()),
+                },
                 failures: Rows::new(),
                 params: self.params.clone(),
                 layout,

@@ -11,7 +11,6 @@ pub(crate) mod zero_time_guard;
 
 use crate::Interrupt;
 use crate::layout::Layout;
-use crate::lost::LostTime;
 use activity::{Activity, Phase};
 use memory::ProgramMemory;
 use odonata_engine::{List, Mode, NIL, Pool, SparseStore};
@@ -89,31 +88,21 @@ pub(crate) struct RankExecutor {
     ranks: SparseStore<Rank>,
     activities: Pool<Activity>,
     memory: ProgramMemory,
-    /// Lost time of the ranks and of everything they wait for.
-    pub(crate) lost: LostTime,
 }
 odonata_engine::journalled!(RankExecutor {
     ranks,
     activities,
-    memory,
-    lost
+    memory
 });
 
 impl RankExecutor {
-    pub(crate) fn new(
-        layout: Layout,
-        interrupt: Interrupt,
-        ranks: SparseStore<Rank>,
-        memory: ProgramMemory,
-        lost: LostTime,
-    ) -> Self {
+    pub(crate) fn new(layout: Layout, interrupt: Interrupt, ranks: SparseStore<Rank>, memory: ProgramMemory) -> Self {
         RankExecutor {
             layout,
             interrupt,
             ranks,
             activities: Pool::new(),
             memory,
-            lost,
         }
     }
 
@@ -261,6 +250,6 @@ impl RankExecutor {
 
     /// Bytes of memory held, excluding the memory of programs.
     pub(crate) fn footprint(&self) -> usize {
-        self.ranks.memory() + self.activities.memory() + self.lost.footprint()
+        self.ranks.memory() + self.activities.memory()
     }
 }

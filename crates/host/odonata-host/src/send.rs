@@ -11,9 +11,9 @@
 use crate::Hosts;
 use crate::context::HostContext;
 use crate::event::HostEvent;
-use crate::lost::Dependent;
 use crate::metrics::MessageRecord;
 use crate::mpi::matching::Envelope;
+use crate::observe::Observer;
 use crate::payload::Payload;
 use odonata_engine::{Lp, Mode, NIL, Pool, SparseStore, Stream, Time};
 use odonata_network::settings::Jitter;
@@ -146,7 +146,7 @@ impl Hosts {
             let at = ready + nic.message_delay + handoff;
             let mut message = Message::new(source.node, target.node, bytes, traffic, created, payload);
             (message.notify_sent, message.notify_arrived) = (notify_sent, notify_arrived);
-            ctx.submit(at.max(soon), message, self.ranks.lost.carried());
+            ctx.submit(at.max(soon), message, self.observers.tag_of_message());
             return;
         }
         let sent = ready.max(soon);
@@ -162,7 +162,7 @@ impl Hosts {
             payload,
             next: NIL,
         });
-        self.ranks.lost.note::<C>(Dependent::Local(message));
+        self.observers.local_message_departs::<C>(message);
         if notify_sent {
             ctx.schedule(source.lp, sent, HostEvent::LocalSent { message });
         }

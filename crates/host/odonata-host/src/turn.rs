@@ -2,7 +2,7 @@
 //! its effects to a list, which the hosts carry out in order.
 
 use crate::diagnosis::outcome::Failure;
-use crate::lost::LostTime;
+use crate::observe::Observers;
 use odonata_engine::Time;
 
 /// The effects of an input, in order; kept between inputs for its memory.
@@ -31,10 +31,10 @@ impl<E: Copy> Effects<E> {
         self.list.is_empty() && self.failures.is_empty()
     }
 
-    /// Effect number `index`.
+    /// The effects in order.
     #[inline]
-    pub(crate) fn get(&self, index: usize) -> Option<E> {
-        self.list.get(index).copied()
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, E> {
+        self.list.iter()
     }
 
     #[inline]
@@ -49,10 +49,10 @@ impl<E: Copy> Effects<E> {
     }
 }
 
-/// The time of an input, the observer, and the list for its effects of type `E`.
+/// The time of an input, the observers, and the list for its effects of type `E`.
 pub(crate) struct Turn<'a, E> {
     pub(crate) now: Time,
-    pub(crate) lost: &'a mut LostTime,
+    pub(crate) observers: &'a mut Observers,
     pub(crate) effects: &'a mut Effects<E>,
 }
 

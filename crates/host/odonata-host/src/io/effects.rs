@@ -56,12 +56,12 @@ impl Hosts {
                 attempt,
             } => {
                 if let Requester::Server(_) = client.requester() {
-                    self.ranks.lost.end_attempt::<C>(request, attempt);
+                    self.observers.lost.end_attempt::<C>(request, attempt);
                 }
             }
             Effect::AnsweredLate { client, attempt } => {
                 if let Requester::Server(_) = client.requester() {
-                    self.ranks.lost.forget::<C>(Dependent::Attempt(attempt));
+                    self.observers.lost.forget::<C>(Dependent::Attempt(attempt));
                 }
             }
             Effect::Complete { completed, .. } => self.request_complete(ctx, completed),
@@ -84,7 +84,9 @@ impl Hosts {
     }
 
     fn request_complete<C: HostContext>(&mut self, ctx: &mut C, completed: Completed) {
-        self.ranks.lost.takes::<C>(Dependent::StorageRequest(completed.request));
+        self.observers
+            .lost
+            .takes::<C>(Dependent::StorageRequest(completed.request));
         match completed.waiter {
             Waiter::Call(call) => self.call_answered(ctx, call, completed),
             Waiter::Server(origin) => self.lower_tier_answered(ctx, origin, completed.lost),
@@ -94,17 +96,19 @@ impl Hosts {
     /// A message of a server about request `header` has come to its client, which needs it. A rank needs the data of an attempt even
     /// where it gives the attempt up later; a server does not.
     pub(crate) fn note_arrival<C: HostContext>(&mut self, header: RequestHeader) {
-        if !self.ranks.lost.is_on() {
+        if !self.observers.lost.is_on() {
             return;
         }
         let attempt = header.token;
         match header.client.requester() {
             Requester::Rank(_) => {
                 if let Some(request) = self.io.client.request_of(attempt) {
-                    self.ranks.lost.needs_current::<C>(Dependent::StorageRequest(request));
+                    self.observers
+                        .lost
+                        .needs_current::<C>(Dependent::StorageRequest(request));
                 }
             }
-            Requester::Server(_) => self.ranks.lost.needs_current::<C>(Dependent::Attempt(attempt)),
+            Requester::Server(_) => self.observers.lost.needs_current::<C>(Dependent::Attempt(attempt)),
         }
     }
 

@@ -94,11 +94,11 @@ impl Hosts {
         (object, offset, bytes): (u64, u64, u64),
     ) {
         let (now, server) = (ctx.now(), self.io.servers.number(server));
-        let before = self.ranks.lost.is_on().then(|| self.ranks.lost.current.clone());
+        let before = self.observers.lost.is_on().then(|| self.observers.lost.current.clone());
         match self.io.servers.servers().request_of(origin) {
-            Some(request) => self.ranks.lost.works_for(request, now),
+            Some(request) => self.observers.lost.works_for(request, now),
             // A drain, or data that are read ahead: no request needs them.
-            None => self.ranks.lost.begins(now),
+            None => self.observers.lost.begins(now),
         }
         let upper = self.layout.tier_of(server);
         let (place, tier) = (server - self.params.tiers[upper].first, &self.params.tiers[upper + 1]);
@@ -134,15 +134,15 @@ impl Hosts {
             }
         }
         if let Some(before) = before {
-            self.ranks.lost.is_now(before);
+            self.observers.lost.is_now(before);
         }
     }
 
     /// The lower tier has answered what `origin` asked for.
     pub(crate) fn lower_tier_answered<C: HostContext>(&mut self, ctx: &mut C, origin: Origin, lost: bool) {
-        if self.ranks.lost.is_on() {
+        if self.observers.lost.is_on() {
             let request = self.io.servers.servers().request_of(origin);
-            self.ranks.lost.piece_arrives::<C>(request);
+            self.observers.lost.piece_arrives::<C>(request);
         }
         let now = ctx.now();
         self.serve(ctx, |servers, actions| {
@@ -181,7 +181,7 @@ impl Hosts {
         let free = &mut self.io.links.links.edit::<C>(local).out;
         let begin = now.max(*free);
         let sent = take_link(free, now, link, bytes);
-        let before = self.ranks.lost.current.clone();
+        let before = self.observers.lost.current.clone();
         let block = OutsideBlock {
             link: (local, true),
             owner,
@@ -189,10 +189,10 @@ impl Hosts {
             begin,
             end: sent,
         };
-        self.ranks.lost.crosses::<C>(block, upper);
+        self.observers.lost.crosses::<C>(block, upper);
         let control = self.params.io_control_message.0;
         self.send_to_server(ctx, (client, server), (owner, control), data, sent - now + latency);
-        self.ranks.lost.is_now(before);
+        self.observers.lost.is_now(before);
     }
 
     /// `server` has sent a piece of a read of `bytes` bytes to the client of `header`.
@@ -226,10 +226,10 @@ impl Hosts {
             begin,
             end: at,
         };
-        let before = self.ranks.lost.current.clone();
-        self.ranks.lost.crosses::<C>(block, upper);
+        let before = self.observers.lost.current.clone();
+        self.observers.lost.crosses::<C>(block, upper);
         self.note_arrival::<C>(header);
-        self.ranks.lost.is_now(before);
+        self.observers.lost.is_now(before);
         let event = HostEvent::FromFileSystem { attempt: token };
         ctx.schedule(place.lp, at.max(ctx.now() + Time::from_ps(1)), event);
     }
@@ -237,7 +237,7 @@ impl Hosts {
     /// The data of `attempt` have come over the link from the file system.
     pub(crate) fn file_system_data_arrived<C: HostContext>(&mut self, ctx: &mut C, attempt: u32) {
         let now = ctx.now();
-        self.ranks.lost.continues(Dependent::Attempt(attempt), now);
+        self.observers.lost.continues(Dependent::Attempt(attempt), now);
         let bytes = self.io.client.missing(attempt);
         self.ask_client(ctx, |client, effects| {
             client.data_arrived::<C>(now, attempt, bytes, effects);

@@ -216,7 +216,7 @@ impl Hosts {
         call: (MetadataCall, u64),
     ) {
         let local = self.layout.server(server).local;
-        self.ranks.lost.note::<C>(Dependent::metadata(header));
+        self.observers.lost.note::<C>(Dependent::metadata(header));
         let begun = self.io.metadata.servers.request::<C>(ctx.now(), local, header, call);
         self.metadata_begun(ctx, begun);
     }
@@ -236,7 +236,9 @@ impl Hosts {
         };
         let server = self.io.metadata.numbers[server as usize];
         self.metadata_begun(ctx, begun);
-        self.ranks.lost.is_complete::<C>(Dependent::metadata(header), ctx.now());
+        self.observers
+            .lost
+            .is_complete::<C>(Dependent::metadata(header), ctx.now());
         let answer = Payload::Response {
             server,
             header,

@@ -221,7 +221,7 @@ impl Hosts {
     fn carry_out<C: HostContext>(&mut self, ctx: &mut C, action: Action) {
         let control = self.params.io_control_message.0;
         if let Some(request) = action.request() {
-            self.ranks.lost.works_for(request, ctx.now());
+            self.observers.lost.works_for(request, ctx.now());
         }
         let number = |local: u32| self.io.servers.numbers[local as usize];
         match action {
@@ -375,7 +375,7 @@ impl Hosts {
             self.metadata_call_arrived(ctx, server, header, (call, request.object));
             return;
         }
-        self.ranks.lost.asks::<C>(header);
+        self.observers.lost.asks::<C>(header);
         let (now, local) = (ctx.now(), self.layout.server(server).local);
         let accesses = matches!(
             request.operation,
@@ -413,7 +413,7 @@ impl Hosts {
     /// Requests have waited at the servers: takes note of what they have lost by that.
     #[inline]
     pub(crate) fn note_server_losses<C: Mode>(&mut self, now: Time) {
-        if self.ranks.lost.is_on() {
+        if self.observers.lost.is_on() {
             let of_servers = [
                 self.io.servers.locks.take_losses(),
                 self.io.servers.servers.take_losses(),
@@ -428,19 +428,21 @@ impl Hosts {
             let at = |server| LostAt::server(servers.number(server));
             // An access that ends lets waiting ones begin.
             for access in &ended {
-                self.ranks.lost.access_ends::<C>(now, access, at(access.server));
+                self.observers.lost.access_ends::<C>(now, access, at(access.server));
             }
-            let before = std::mem::take(&mut self.ranks.lost.current);
+            let before = std::mem::take(&mut self.observers.lost.current);
             // A request asks for space once it has its lock.
             for losses in of_servers {
-                self.ranks.lost.waited::<C>(now, Dependent::server, at, &losses);
+                self.observers.lost.waited::<C>(now, Dependent::server, at, &losses);
             }
             let metadata = &self.io.metadata;
             let at = |server| LostAt::metadata(metadata.number(server));
-            self.ranks.lost.waited::<C>(now, Dependent::metadata, at, &of_metadata);
-            self.ranks.lost.is_now(before);
+            self.observers
+                .lost
+                .waited::<C>(now, Dependent::metadata, at, &of_metadata);
+            self.observers.lost.is_now(before);
             for access in &begun {
-                self.ranks.lost.access_begins::<C>(now, access);
+                self.observers.lost.access_begins::<C>(now, access);
             }
         }
     }
@@ -464,9 +466,9 @@ impl Hosts {
         let now = ctx.now();
         // Of what goes to a file system outside, the message has other bytes than the piece.
         let bytes = self.io.servers.servers.piece_bytes(piece);
-        if self.ranks.lost.is_on() {
+        if self.observers.lost.is_on() {
             let request = self.io.servers.servers.request_of_piece(piece);
-            self.ranks.lost.piece_arrives::<C>(request);
+            self.observers.lost.piece_arrives::<C>(request);
         }
         self.serve(ctx, |servers, actions| {
             servers.piece_arrived::<C>(now, piece, bytes, actions)

@@ -152,7 +152,7 @@ impl Hosts {
     pub(crate) fn file_staged<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
         let waits = self.layout.job_of(rank).stage_wait;
         if waits {
-            self.ranks.lost.needs_current::<C>(Dependent::Staged(rank));
+            self.observers.lost.needs_current::<C>(Dependent::Staged(rank));
         }
         let cell = self.io.stages.ranks.edit::<C>(rank);
         cell.open -= 1;
@@ -172,13 +172,13 @@ impl Hosts {
 
     /// `rank`, or all ranks of a branch below it, have their files.
     pub(crate) fn report_staged<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
-        self.ranks.lost.needs_current::<C>(Dependent::Staged(rank));
+        self.observers.lost.needs_current::<C>(Dependent::Staged(rank));
         let cell = self.io.stages.ranks.edit::<C>(rank);
         cell.unreported -= 1;
         if cell.unreported > 0 {
             return;
         }
-        self.ranks.lost.is_complete::<C>(Dependent::Staged(rank), ctx.now());
+        self.observers.lost.is_complete::<C>(Dependent::Staged(rank), ctx.now());
         match self.parent(rank) {
             Some(parent) => self.signal(ctx, rank, parent, JobSignal::RanksStaged),
             None => {

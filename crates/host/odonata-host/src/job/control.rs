@@ -18,7 +18,7 @@
 
 use super::effect::JobEffect;
 use crate::layout::Layout;
-use crate::lost::Dependent;
+use crate::observe::Observer;
 use crate::payload::JobSignal;
 use crate::turn::Turn;
 use odonata_engine::{Mode, RangeStore, SparseStore, Store, Time};
@@ -125,20 +125,20 @@ impl JobControl {
     pub(crate) fn rank_ends<M: Mode>(&mut self, turn: &mut Turn<'_, JobEffect>, rank: u32, end: Time) {
         let job = self.layout.job_of(rank);
         if job.tells_servers || !job.watchers.is_empty() {
-            turn.lost.ends::<M>(rank, end);
+            turn.observers.rank_ends::<M>(rank, end);
             self.report_end::<M>(turn, rank);
         }
     }
 
     /// Reports the end of `rank`, or of all ranks of a subtree below it.
     fn report_end<M: Mode>(&mut self, turn: &mut Turn<'_, JobEffect>, rank: u32) {
-        turn.lost.needs_current::<M>(Dependent::Ended(rank));
+        turn.observers.end_is_reported::<M>(rank);
         let missing = self.unreported.edit::<M>(rank);
         *missing -= 1;
         if *missing > 0 {
             return;
         }
-        turn.lost.is_complete::<M>(Dependent::Ended(rank), turn.now);
+        turn.observers.ranks_have_ended::<M>(rank, turn.now);
         if let Some(parent) = self.layout.parent(rank) {
             turn.signals(rank, parent, JobSignal::RanksEnded);
             return;
@@ -194,11 +194,10 @@ impl JobControl {
         awaited.stop -= u16::from(stops);
         let (start, stop) = (starts && awaited.start == 0, stops && awaited.stop == 0);
         if starts {
-            turn.lost.concerns(number);
-            turn.lost.needs_current::<M>(Dependent::Awaited(rank));
+            turn.observers.job_end_is_heard::<M>(rank, number);
         }
         if start {
-            turn.lost.is_complete::<M>(Dependent::Awaited(rank), turn.now);
+            turn.observers.job_may_start::<M>(rank, turn.now);
             self.relay(turn, rank, JobSignal::Start, JobEffect::Begin { rank });
         }
         if stop {

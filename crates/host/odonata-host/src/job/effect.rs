@@ -4,7 +4,7 @@ use super::control::{CONTROL_BYTES, JobControl};
 use crate::Hosts;
 use crate::context::HostContext;
 use crate::event::HostEvent;
-use crate::lost::Dependent;
+use crate::observe::Observer;
 use crate::params::JobProgram;
 use crate::payload::{JobSignal, Payload};
 use crate::send::{SendRequest, traffic_of};
@@ -38,20 +38,18 @@ impl Hosts {
         let mut effects = std::mem::replace(&mut self.job_effects, Effects::new());
         let turn = &mut Turn {
             now: ctx.now(),
-            lost: &mut self.ranks.lost,
+            observers: &mut self.observers,
             effects: &mut effects,
         };
         input(&mut self.jobs, turn);
-        let mut index = 0;
-        while let Some(effect) = effects.get(index) {
-            index += 1;
+        for &effect in effects.iter() {
             match effect {
                 JobEffect::Signal { from, to, signal } => self.signal(ctx, from, to, signal),
                 JobEffect::Begin { rank } => self.begin_rank(ctx, rank),
                 JobEffect::StartProgram { rank } => self.start_program(ctx, rank),
                 JobEffect::Stop { rank } => {
                     if !self.records.metrics(rank).finished {
-                        self.ranks.lost.note::<C>(Dependent::StopNotice(rank));
+                        self.observers.source_is_stopped::<C>(rank);
                     }
                     self.stop_source(ctx, rank);
                 }
@@ -69,7 +67,7 @@ impl Hosts {
         match self.layout.job(place.job).start {
             Time::ZERO => self.start_rank(ctx, rank),
             delay => {
-                self.ranks.lost.may_start::<C>(rank);
+                self.observers.rank_may_start::<C>(rank);
                 ctx.schedule(place.lp, ctx.now() + delay, HostEvent::Start { rank });
             }
         }
@@ -77,7 +75,7 @@ impl Hosts {
 
     /// Starts the program or the source of `rank`, after its stage-in if it has one.
     pub(crate) fn start_rank<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
-        self.ranks.lost.continues(Dependent::Start(rank), ctx.now());
+        self.observers.rank_is_due::<C>(rank, ctx.now());
         if !self.begin_stage_in(ctx, rank) {
             self.start_program(ctx, rank);
         }
@@ -86,7 +84,8 @@ impl Hosts {
     /// Starts the program after the stage-in.
     pub(crate) fn start_program<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
         self.records.edit_metrics::<C>(rank).start = Some(ctx.now());
-        (self.ranks.lost).start_rank::<C>(rank, self.layout.place(rank).job, ctx.now());
+        let job = self.layout.place(rank).job;
+        self.observers.rank_starts::<C>(rank, job, ctx.now());
         match self.layout.job_of(rank).program {
             JobProgram::Program(_) => self.advance(ctx, rank),
             JobProgram::Synthetic { .. } => self.start_source(ctx, rank),

@@ -13,8 +13,8 @@ use super::progress::is_mpi_call;
 use super::request::RequestKind;
 use super::request::wait::{Selection, Take};
 use crate::diagnosis::outcome::{Failure, InvalidOperation};
-use crate::lost::Dependent;
 use crate::mpi::effect::MpiEffect;
+use crate::observe::Observer;
 use crate::timeline::CallKind;
 use crate::turn::Turn;
 use odonata_engine::{Mode, NIL, Pool, Time};
@@ -220,8 +220,7 @@ impl Mpi {
         op: &Op,
         since: Time,
     ) -> u32 {
-        self.log.steps.set_now(turn.now);
-        turn.lost.begin_step::<M>(caller, turn.now);
+        turn.observers.step_begins::<M>(caller, turn.now);
         let call = Call::new(turn.now, caller, rank, op);
         let slot = self.calls.calls.allocate::<M>(Call {
             since,
@@ -261,7 +260,7 @@ impl Mpi {
         let operation = self.calls.operation(slot);
         let call = self.calls.edit::<M>(slot);
         call.busy_until += busy;
-        turn.lost.occupy::<M>(operation, call.busy_until);
+        turn.observers.stream_is_occupied::<M>(operation, call.busy_until);
     }
 
     /// Performs `op` and returns the time that it occupies the rank.
@@ -421,7 +420,7 @@ impl Mpi {
         let request = self.requests.open_numbered::<M>(rank, op.id, request, kind);
         let slot = self.calls.calls.allocate::<M>(Call::new(turn.now, NIL, rank, op));
         self.calls.add_schedule::<M>(slot, op, request);
-        turn.lost.note::<M>(Dependent::Operation(self.calls.operation(slot)));
+        turn.observers.background_begins::<M>(self.calls.operation(slot));
         self.start_collective::<M>(slot, collective)?;
         self.sequences
             .begin_background::<M>(&self.layout, rank, collective.comm())?;
@@ -441,8 +440,7 @@ impl Mpi {
         slot: u32,
         selection: Selection,
     ) -> Result<Time, InvalidOperation> {
-        self.requests
-            .await_all::<M>(turn.lost, &mut self.calls, &mut self.log, slot, selection);
+        self.requests.await_all::<M>(turn, &mut self.calls, slot, selection);
         Ok(Time::ZERO)
     }
 
@@ -454,8 +452,7 @@ impl Mpi {
         selection: Selection,
     ) -> Result<Time, InvalidOperation> {
         self.calls.edit::<M>(slot).selection = selection;
-        self.requests
-            .await_one::<M>(turn.lost, &mut self.calls, &mut self.log, slot, selection);
+        self.requests.await_one::<M>(turn, &mut self.calls, slot, selection);
         Ok(Time::ZERO)
     }
 
@@ -466,8 +463,7 @@ impl Mpi {
         slot: u32,
         selection: Selection,
     ) -> Result<Time, InvalidOperation> {
-        self.requests
-            .take_complete::<M>(turn.lost, &mut self.calls, &mut self.log, slot, selection);
+        self.requests.take_complete::<M>(turn, &mut self.calls, slot, selection);
         Ok(Time::ZERO)
     }
 

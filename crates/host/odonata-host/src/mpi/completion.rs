@@ -11,8 +11,7 @@ use super::request::RequestKind;
 use super::request::wait::Completion;
 use super::sequence::context;
 use crate::diagnosis::outcome::{Failure, InvalidOperation};
-use crate::lost::Dependent;
-use crate::lost::path::PathCall;
+use crate::observe::{Observer, OperationEnd, StepEnd};
 use crate::turn::Turn;
 use odonata_engine::{Mode, NIL, Time};
 use odonata_workload::collective::{Step, Transfer};
@@ -24,9 +23,7 @@ impl Mpi {
         if slot == NIL {
             return;
         }
-        self.log.steps.set_now(turn.now);
-        turn.lost.note::<M>(Dependent::Request(slot));
-        let completion = (self.requests).complete::<M>(turn.lost, &mut self.calls, &mut self.log, slot);
+        let completion = self.requests.complete::<M>(turn, &mut self.calls, slot);
         let waiter = match completion {
             Completion::Noted => return,
             Completion::Wakes(waiter) => {
@@ -43,20 +40,18 @@ impl Mpi {
             self.handle_receives::<M>(turn, waiter);
         }
         if pending == 0 {
-            let before = turn.lost.save();
+            let before = turn.observers.acts_for();
             self.settle::<M>(turn, waiter);
-            turn.lost.restore(before);
+            turn.observers.act_again_for(before);
         }
     }
 
     /// Lets call `slot`, which was woken while waiting for one of several requests, take them.
     pub(crate) fn wake<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) {
-        self.log.steps.set_now(turn.now);
         let call = self.calls.edit::<M>(slot);
         call.pending -= 1;
         let selection = call.selection;
-        self.requests
-            .take_complete::<M>(turn.lost, &mut self.calls, &mut self.log, slot, selection);
+        self.requests.take_complete::<M>(turn, &mut self.calls, slot, selection);
         self.settle::<M>(turn, slot);
     }
 
@@ -86,8 +81,14 @@ impl Mpi {
             self.handle_receives::<M>(turn, slot);
             let call = self.calls.get(slot);
             let until = turn.now.max(call.busy_until);
-            let described = || (rank, PathCall::Operation(call.kind, call.op.0), call.since);
-            turn.lost.end_step::<M>(operation, until, described);
+            turn.observers.step_ends::<M>(&StepEnd {
+                operation,
+                until,
+                rank,
+                kind: call.kind,
+                number: call.op.0,
+                since: call.since,
+            });
             if until > turn.now {
                 turn.effects.push(match background {
                     false => MpiEffect::Occupy { caller, until },
@@ -113,7 +114,7 @@ impl Mpi {
         let receives = std::mem::take(&mut call.receives);
         let cost = self.settings.recv_overhead.times(receives.into());
         call.busy_until = turn.now.max(call.busy_until) + cost;
-        turn.lost.handle_receives::<M>(operation, call.busy_until);
+        turn.observers.receives_are_handled::<M>(operation, call.busy_until);
     }
 
     /// Ends call `slot`; a non-blocking collective completes its request.
@@ -126,12 +127,13 @@ impl Mpi {
             ..
         } = *self.calls.get(slot);
         let background = caller == NIL;
-        let goes_on = (!background).then_some(rank);
-        let layout = &self.layout;
-        turn.lost
-            .retire::<M>(self.calls.operation(slot), goes_on, turn.now, |rank| {
-                layout.place(rank).job
-            });
+        turn.observers.operation_ends::<M>(&OperationEnd {
+            operation: self.calls.operation(slot),
+            rank,
+            job: self.layout.place(rank).job,
+            background,
+            now: turn.now,
+        });
         if !background {
             self.calls.end::<M>(slot);
             if in_library {
@@ -159,7 +161,7 @@ impl Mpi {
         let Some((collective, mut step)) = self.coming_step::<M>(slot) else {
             return false;
         };
-        turn.lost.begin_step::<M>(self.calls.operation(slot), turn.now);
+        turn.observers.step_begins::<M>(self.calls.operation(slot), turn.now);
         let mut busy = Time::ZERO;
         let call = self.calls.edit::<M>(slot);
         // Counts this loop as pending: a message that has already arrived must not end the step before its send.
@@ -239,7 +241,7 @@ impl Mpi {
         if self.deferred.may_progress(rank) {
             self.work::<M>(turn, work);
         } else {
-            turn.lost.defer_work::<M>(work);
+            turn.observers.work_is_deferred::<M>(work);
             self.deferred.defer::<M>(rank, work);
         }
     }
@@ -258,22 +260,17 @@ impl Mpi {
     }
 
     fn work<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, work: ProtocolWork) {
-        let before = turn.lost.save();
+        let before = turn.observers.acts_for();
+        let operation = match work {
+            ProtocolWork::CollectiveStep { call } => self.calls.operation(call),
+            ProtocolWork::SendCts { .. } | ProtocolWork::SendData { .. } => NIL,
+        };
+        turn.observers.work_is_done::<M>(work, operation);
         match work {
-            ProtocolWork::SendCts { incoming } => {
-                turn.lost.do_work::<M>(work);
-                self.send_cts(turn, incoming);
-            }
-            ProtocolWork::SendData { outgoing } => {
-                turn.lost.do_work::<M>(work);
-                self.send_data::<M>(turn, outgoing);
-            }
-            ProtocolWork::CollectiveStep { call } => {
-                let operation = self.calls.operation(call);
-                turn.lost.needs_current::<M>(Dependent::Step(operation));
-                self.settle::<M>(turn, call);
-            }
+            ProtocolWork::SendCts { incoming } => self.send_cts(turn, incoming),
+            ProtocolWork::SendData { outgoing } => self.send_data::<M>(turn, outgoing),
+            ProtocolWork::CollectiveStep { call } => self.settle::<M>(turn, call),
         }
-        turn.lost.restore(before);
+        turn.observers.act_again_for(before);
     }
 }

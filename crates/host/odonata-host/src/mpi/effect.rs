@@ -36,7 +36,7 @@ pub(crate) struct OutgoingMessage {
     pub(crate) created: Time,
     /// From now until the software has done its part.
     pub(crate) software: Time,
-    /// The observer's tag of its cause.
+    /// The observers' tag of its cause.
     pub(crate) cause: u32,
 }
 
@@ -50,7 +50,7 @@ impl Hosts {
     ) -> R {
         let turn = &mut Turn {
             now: ctx.now(),
-            lost: &mut self.ranks.lost,
+            observers: &mut self.observers,
             effects: &mut self.mpi_effects,
         };
         let answer = input(&mut self.mpi, turn);
@@ -62,11 +62,9 @@ impl Hosts {
 
     fn carry_out_effects<C: HostContext>(&mut self, ctx: &mut C) {
         let mut effects = std::mem::replace(&mut self.mpi_effects, Effects::new());
-        let mut index = 0;
-        while let Some(effect) = effects.get(index) {
-            index += 1;
-            match effect {
-                MpiEffect::Send(message) => self.send_message(ctx, message),
+        for effect in effects.iter() {
+            match *effect {
+                MpiEffect::Send(ref message) => self.send_message(ctx, message),
                 MpiEffect::Occupy { caller, until } => self.pause(ctx, caller, Phase::Busy, until),
                 MpiEffect::End { caller, for_io } => self.retire::<C>(caller, for_io, ctx.now()),
                 MpiEffect::Wake { caller } => self.ranks.wake::<C>(caller),
@@ -82,18 +80,18 @@ impl Hosts {
         }
         effects.clear();
         self.mpi_effects = effects;
-        self.ranks.lost.forget_causes();
+        self.observers.effects_end();
     }
 
     #[inline]
-    fn send_message<C: HostContext>(&mut self, ctx: &mut C, message: OutgoingMessage) {
+    fn send_message<C: HostContext>(&mut self, ctx: &mut C, message: &OutgoingMessage) {
         let OutgoingMessage {
             payload,
             bytes,
             created,
             software,
             cause,
-        } = message;
+        } = *message;
         let (from, to, request) = match payload {
             Payload::Eager { from, to, request, .. } => {
                 self.records.count_send::<C>(from, bytes);
@@ -122,8 +120,8 @@ impl Hosts {
             self.send(ctx, send);
             return;
         }
-        let before = self.ranks.lost.act_for(cause);
+        let before = self.observers.effect_begins(cause);
         self.send(ctx, send);
-        self.ranks.lost.restore(before);
+        self.observers.act_again_for(before);
     }
 }

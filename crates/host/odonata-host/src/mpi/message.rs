@@ -5,16 +5,14 @@
 
 use super::Mpi;
 use super::effect::{MpiEffect, OutgoingMessage};
-use super::match_log::MatchRecord;
 use super::matching::{Envelope, PostedReceive, Poster};
 use super::progress::ProtocolWork;
 use super::rendezvous::{Incoming, Outgoing};
 use super::request::RequestKind;
 use super::sequence::context;
 use crate::diagnosis::outcome::{Failure, InvalidOperation};
-use crate::lost::Dependent;
+use crate::observe::{Arrival, Match, Observer, SentMessage};
 use crate::payload::Payload;
-use crate::timeline::{Step, StepRecord};
 use crate::turn::Turn;
 use odonata_engine::{Mode, NIL, Time};
 use odonata_units::Bytes;
@@ -140,15 +138,15 @@ impl Mpi {
         let target = job.first_rank + to;
         let sequence = self.sequences.next_to_send::<M>(&self.layout, rank, to, context);
         let sent = turn.now + after;
-        if self.log.steps.wants(rank, target, sent) {
-            self.log.steps.add::<M>(StepRecord {
-                peer: target,
-                context,
-                sequence,
-                call: op.0,
-                ..StepRecord::of(Step::Sent, rank, sent).with_bytes(bytes)
-            });
-        }
+        turn.observers.message_is_sent::<M>(&SentMessage {
+            rank,
+            target,
+            context,
+            sequence,
+            op,
+            bytes,
+            at: sent,
+        });
         let threshold = self.settings.eager_threshold;
         if synchronous || threshold.is_some_and(|threshold| bytes > threshold.0) {
             let rts = Payload::Rts {
@@ -192,7 +190,7 @@ impl Mpi {
     /// Posts a receive or probe of `rank`, which completes immediately if a message matches.
     pub(crate) fn post_receive<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32, receive: PostedReceive) {
         if receive.request != NIL {
-            turn.lost.note::<M>(Dependent::Request(receive.request));
+            turn.observers.receive_is_posted::<M>(receive.request);
         }
         let matching = &mut self.matching;
         if receive.poster == Poster::Probe && matching.unexpected(rank).any(|message| receive.takes(message)) {
@@ -200,9 +198,9 @@ impl Mpi {
             return;
         }
         if let Some(message) = matching.post::<M>(rank, receive) {
-            let before = turn.lost.meets_earlier::<M>(rank, &message);
+            let before = turn.observers.receive_finds::<M>(rank, &message);
             self.matched::<M>(turn, rank, &receive, &message);
-            turn.lost.restore(before);
+            turn.observers.act_again_for(before);
         }
     }
 
@@ -212,16 +210,16 @@ impl Mpi {
         let pair = self.sequences.pair::<M>(&self.layout, rank, source, context);
         if message.sequence != self.sequences.get(pair).received {
             self.matching.hold::<M>(rank, message);
-            turn.lost.note::<M>(Dependent::envelope(rank, &message));
+            turn.observers.message_waits_for_earlier::<M>(rank, &message);
             return;
         }
         self.offer::<M>(turn, rank, message);
         let mut sequence = message.sequence.wrapping_add(1);
         while let Some(next) = self.matching.release_held::<M>(rank, source, context, sequence) {
-            let before = turn.lost.save();
-            turn.lost.takes::<M>(Dependent::envelope(rank, &next));
+            let before = turn.observers.acts_for();
+            turn.observers.message_follows_earlier::<M>(rank, &next);
             self.offer::<M>(turn, rank, next);
-            turn.lost.restore(before);
+            turn.observers.act_again_for(before);
             sequence = sequence.wrapping_add(1);
         }
         self.sequences.edit::<M>(pair).received = sequence;
@@ -229,58 +227,29 @@ impl Mpi {
 
     /// Passes a message to the first matching receive, or queues it.
     fn offer<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32, message: Envelope) {
-        self.log.record::<M>(|| MatchRecord::Offered {
-            rank,
-            source: message.source,
-            context: message.context,
-            sequence: message.sequence,
-        });
+        turn.observers.message_is_offered::<M>(rank, &message);
         while let Some(receive) = self.matching.offer::<M>(rank, message) {
             if receive.poster == Poster::Probe {
                 self.complete::<M>(turn, receive.request);
                 continue;
             }
-            let before = turn.lost.meets_later::<M>(receive.request, &message);
+            let before = turn.observers.message_finds::<M>(receive.request, &message);
             self.matched::<M>(turn, rank, &receive, &message);
-            turn.lost.restore(before);
+            turn.observers.act_again_for(before);
             return;
         }
-        turn.lost.note::<M>(Dependent::envelope(rank, &message));
-        if self.log.steps.is_on() {
-            self.record_step::<M>(turn.now, Step::Unexpected, rank, &message, (NIL, NIL, NIL));
-        }
+        turn.observers
+            .message_waits_for_receive::<M>(&self.layout, rank, &message, turn.now);
     }
 
-    /// Records a step of `message` at `rank`, for the request numbered `request` of call `call`. Call `by` takes that
-    /// request now.
-    #[inline(never)]
-    fn record_step<M: Mode>(
-        &mut self,
-        now: Time,
-        step: Step,
-        rank: u32,
-        message: &Envelope,
-        (call, request, by): (u32, u32, u32),
-    ) {
-        let peer = self.layout.job_of(rank).first_rank + message.source;
-        if self.log.steps.wants(rank, peer, now) {
-            self.log.steps.add::<M>(StepRecord {
-                peer,
-                context: message.context,
-                sequence: message.sequence,
-                call,
-                ..StepRecord::of(step, rank, now).with_request(request, by)
-            });
-        }
-    }
-
-    /// The number of `request` and the call that takes it if it completes now.
-    fn number_and_taker(&self, request: u32) -> (u32, u32) {
+    /// The operation that began `request`, its number, and the call that takes it if it completes now.
+    #[inline]
+    fn describe_request(&self, request: u32) -> (u32, u32, u32) {
         match request {
-            NIL => (NIL, NIL),
+            NIL => (NIL, NIL, NIL),
             request => {
                 let cell = self.requests.get(request);
-                (cell.number, self.calls.taker(cell.waiter, cell.number))
+                (cell.op, cell.number, self.calls.taker(cell.waiter, cell.number))
             }
         }
     }
@@ -293,32 +262,18 @@ impl Mpi {
         receive: &PostedReceive,
         message: &Envelope,
     ) {
-        let Envelope {
-            source,
-            tag,
-            context,
-            sequence,
-            bytes,
-            ..
-        } = *message;
-        if receive.request != NIL {
-            let requests = &self.requests;
-            self.log.record::<M>(|| MatchRecord::Matched {
-                rank,
-                op: requests.get(receive.request).op,
-                source,
-                context,
-                sequence,
-            });
-        }
-        if self.log.steps.is_on() {
-            let (number, by) = self.number_and_taker(receive.request);
-            let (step, by) = match message.rendezvous {
-                NIL => (Step::Matched, by),
-                _ => (Step::Asked, NIL),
-            };
-            self.record_step::<M>(turn.now, step, rank, message, (receive.op.0, number, by));
-        }
+        let Envelope { source, tag, bytes, .. } = *message;
+        let (begun_by, number, taker) = self.describe_request(receive.request);
+        turn.observers.message_is_matched::<M>(&Match {
+            layout: &self.layout,
+            rank,
+            receive,
+            message,
+            begun_by,
+            number,
+            taker,
+            now: turn.now,
+        });
         match receive.poster {
             Poster::Collective { call, stamp } if tag != stamp || bytes != receive.bytes => {
                 if let Some(schedule) = self.calls.schedule(call) {
@@ -429,20 +384,17 @@ impl Mpi {
             sequence,
             ..
         } = self.rendezvous.take_incoming::<M>(incoming);
-        if self.log.steps.wants(rank, from, turn.now) {
-            let call = match request {
-                NIL => NIL,
-                request => self.requests.get(request).op,
-            };
-            let (number, by) = self.number_and_taker(request);
-            self.log.steps.add::<M>(StepRecord {
-                peer: from,
-                context,
-                sequence,
-                call,
-                ..StepRecord::of(Step::Data, rank, turn.now).with_request(number, by)
-            });
-        }
+        let (begun_by, number, taker) = self.describe_request(request);
+        turn.observers.data_arrive::<M>(&Arrival {
+            rank,
+            from,
+            context,
+            sequence,
+            begun_by,
+            number,
+            taker,
+            now: turn.now,
+        });
         self.complete::<M>(turn, request);
     }
 }
@@ -451,7 +403,7 @@ impl Turn<'_, MpiEffect> {
     /// Sends a message, whose cause is the current stamp.
     #[inline]
     fn sends(&mut self, message: OutgoingMessage) {
-        let cause = self.lost.cause();
+        let cause = self.observers.tag_of_effect();
         self.effects.push(MpiEffect::Send(OutgoingMessage { cause, ..message }));
     }
 }

@@ -27,9 +27,9 @@ pub(crate) enum Next {
     /// Let `call`, for one of several requests, take those that are complete.
     Wake { call: u32 },
     /// Report an error of the program.
-    Fail(Failure),
+    Fail(Box<Failure>),
     /// Report an error of the program, which cannot go on.
-    Abort(Failure),
+    Abort(Box<Failure>),
     /// The rank has ended.
     End,
     /// Nothing, until an operation ends.
@@ -64,10 +64,10 @@ impl RankExecutor {
             match op {
                 Some(op) if !guard.allows(&op.kind) => {
                     self.ranks.edit::<M>(rank).exhausted = true;
-                    return Next::Abort(match failed {
+                    return Next::Abort(Box::new(match failed {
                         true => Failure::Program { rank, at: now },
                         false => Failure::Endless { rank, op },
-                    });
+                    }));
                 }
                 Some(op) => self.admit::<M>(rank, op),
                 // The interruption may have cut the program short.
@@ -75,7 +75,7 @@ impl RankExecutor {
                 None => self.ranks.edit::<M>(rank).exhausted = true,
             }
             if failed {
-                return Next::Fail(Failure::Program { rank, at: now });
+                return Next::Fail(Box::new(Failure::Program { rank, at: now }));
             }
         }
         let state = self.ranks.get(rank);
@@ -96,13 +96,17 @@ impl RankExecutor {
             return self.pull_with_memory::<M>(now, rank);
         }
         let state = self.ranks.edit::<M>(rank);
-        if !state.parallel && state.cursor.op >= state.next_scan && !program.has_one_stream() {
+        if !state.parallel && state.cursor.op >= state.next_scan {
             // One search per window, over the next two windows, finds a second stream early enough and costs two pulls
             // per operation.
             let mut cursor = state.cursor;
             let mut coming = std::iter::from_fn(|| program.next(local, &mut cursor)).take(2 * SCAN as usize);
-            state.parallel = coming.any(|op| op.stream != 0);
-            state.next_scan = state.cursor.op.saturating_add(SCAN);
+            let has_one_stream = program.has_one_stream();
+            state.parallel = !has_one_stream && coming.any(|op| op.stream != 0);
+            state.next_scan = match has_one_stream {
+                true => u32::MAX,
+                false => state.cursor.op.saturating_add(SCAN),
+            };
         }
         let op = program.next(local, &mut state.cursor);
         let failed = op.is_none() && !self.interrupt.hear() && program.broken(local, &state.cursor).is_some();

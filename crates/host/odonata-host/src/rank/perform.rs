@@ -12,11 +12,11 @@ use crate::context::HostContext;
 use crate::diagnosis::outcome::{Failure, InvalidOperation};
 use crate::event::HostEvent;
 use crate::io::metadata::metadata_call;
-use crate::lost::path::PathCall;
 use crate::metrics::{IterationRecord, ReportRecord};
 use crate::mpi::request::RequestKind;
-use crate::timeline::Charge;
+use crate::observe::{Observer, OperationEnd, StepEnd};
 use crate::timeline::call::charge;
+use crate::timeline::{CallKind, Charge};
 use odonata_engine::{Mode, NIL, Time};
 use odonata_storage::MetadataCall;
 use odonata_workload::{Op, OpKind};
@@ -57,8 +57,8 @@ impl Hosts {
             match self.ranks.next::<C>(ctx.now(), rank, &mut guard) {
                 Next::Begin { slot } => self.begin(ctx, slot),
                 Next::Wake { call } => self.ask_mpi(ctx, |mpi, turn| mpi.wake::<C>(turn, call)),
-                Next::Fail(failure) => self.fail(ctx, failure),
-                Next::Abort(failure) => return self.fail(ctx, failure),
+                Next::Fail(failure) => self.fail(ctx, *failure),
+                Next::Abort(failure) => return self.fail(ctx, *failure),
                 Next::End => {
                     self.end_rank(ctx, rank, ctx.now());
                     return self.ask_mpi(ctx, |mpi, turn| mpi.finalize::<C>(turn, rank));
@@ -74,7 +74,7 @@ impl Hosts {
         self.ranks.begin::<C>(slot, now);
         let activity = self.ranks.activity(slot);
         let (op, rank) = (activity.op, activity.rank);
-        self.ranks.lost.call::<C>(slot, rank, now);
+        self.observers.operation_begins::<C>(slot, rank, now);
         if !matches!(
             op.kind,
             OpKind::Compute { .. } | OpKind::Elapsed(_) | OpKind::Mark { .. } | OpKind::Report { .. }
@@ -137,8 +137,8 @@ impl Hosts {
                     iteration,
                     time: now,
                 });
-                self.ranks.lost.begin_step::<C>(slot, now);
-                (self.ranks.lost).end_iteration::<C>(slot, rank, (job, iteration), now);
+                self.observers.step_begins::<C>(slot, now);
+                self.observers.iteration_ends::<C>(slot, rank, (job, iteration), now);
                 self.end_step(ctx, slot, now);
             }
             OpKind::Report { report, index, value } => {
@@ -218,16 +218,23 @@ impl Hosts {
     /// Lets operation `slot`, which waits for nothing, occupy its stream for `duration`.
     fn occupy<C: HostContext>(&mut self, ctx: &mut C, slot: u32, duration: Time) {
         let (now, end) = (ctx.now(), ctx.now() + duration);
-        self.ranks.lost.begin_step::<C>(slot, now);
+        self.observers.step_begins::<C>(slot, now);
         self.end_step(ctx, slot, end);
     }
 
     /// Operation `slot`, which waits for nothing, ends at `end`.
     fn end_step<C: HostContext>(&mut self, ctx: &mut C, slot: u32, end: Time) {
         let Activity { op, rank, since, .. } = self.ranks.activity(slot);
-        let (rank, call, since) = (*rank, PathCall::of(&op.kind, op.id.0), *since);
-        self.ranks.lost.occupy::<C>(slot, end);
-        self.ranks.lost.end_step::<C>(slot, end, || (rank, call, since));
+        let step = StepEnd {
+            operation: slot,
+            until: end,
+            rank: *rank,
+            kind: CallKind::of(&op.kind),
+            number: op.id.0,
+            since: *since,
+        };
+        self.observers.stream_is_occupied::<C>(slot, end);
+        self.observers.step_ends::<C>(&step);
         match end > ctx.now() {
             true => self.pause(ctx, slot, Phase::Busy, end),
             false => self.end_operation(ctx, slot),
@@ -237,10 +244,13 @@ impl Hosts {
     /// Ends operation `slot`, which has no call.
     fn end_operation<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
         let (rank, now) = (self.ranks.activity(slot).rank, ctx.now());
-        let layout = &self.layout;
-        self.ranks
-            .lost
-            .retire::<C>(slot, Some(rank), now, |rank| layout.place(rank).job);
+        self.observers.operation_ends::<C>(&OperationEnd {
+            operation: slot,
+            rank,
+            job: self.layout.place(rank).job,
+            background: false,
+            now,
+        });
         self.retire::<C>(slot, false, now);
     }
 

@@ -2,11 +2,14 @@
 
 use super::*;
 use crate::layout::{JobPlan, RankPlace};
-use crate::lost::LostTime;
 use crate::mpi::Mpi;
 use crate::mpi::effect::{MpiEffect, OutgoingMessage};
 use crate::mpi::matching::Envelope;
 use crate::mpi::sequence::chains;
+use crate::observe::Observers;
+use crate::observe::lost::LostTime;
+use crate::observe::matches::MatchLog;
+use crate::timeline::StepLog;
 use crate::turn::{Effects, Turn};
 use odonata_workload::Collective;
 use std::collections::BTreeMap;
@@ -32,7 +35,7 @@ enum Occurrence {
 /// The library of the ranks of one job, each of which makes one call at a time.
 pub(super) struct Library {
     pub(super) mpi: Mpi,
-    lost: LostTime,
+    observers: Observers,
     occurrences: BTreeMap<(Time, usize), Occurrence>,
     count: usize,
     /// By operation: its call, and the time at which it ended.
@@ -82,7 +85,11 @@ impl Library {
         let all: Arc<[u32]> = (0..ranks).collect();
         let part = (all.clone(), all);
         Library {
-            lost: LostTime::new(&params, &part, 1),
+            observers: Observers {
+                lost: LostTime::new(&params, &part, 1),
+                matches: MatchLog::new(true),
+                steps: StepLog::new(None),
+            },
             mpi: Mpi::new(&params, layout, &part),
             occurrences: BTreeMap::new(),
             count: 0,
@@ -95,13 +102,13 @@ impl Library {
         let mut effects = Effects::new();
         let turn = &mut Turn {
             now,
-            lost: &mut self.lost,
+            observers: &mut self.observers,
             effects: &mut effects,
         };
         input(&mut self.mpi, turn);
         let failure = effects.take_failure();
         assert!(failure.is_none(), "{failure:?}");
-        (0..).map_while(|index| effects.get(index)).collect()
+        effects.iter().copied().collect()
     }
 
     fn add(&mut self, at: Time, occurrence: Occurrence) {

@@ -1,11 +1,11 @@
 //! Waits and tests: calls take complete requests and wait for incomplete ones.
 
-use super::{RequestCell, RequestKind, Requests, State};
-use crate::lost::LostTime;
+use super::{RequestCell, Requests, State};
 use crate::mpi::call::Calls;
-use crate::mpi::match_log::{MatchLog, MatchRecord};
-use crate::timeline::{Step, StepRecord};
-use odonata_engine::{Mode, NIL, Time};
+use crate::mpi::effect::MpiEffect;
+use crate::observe::{Observer, RequestCompletion, RequestTaken};
+use crate::turn::Turn;
+use odonata_engine::{Mode, NIL};
 use odonata_workload::Request;
 
 /// How many complete requests a call takes.
@@ -60,17 +60,30 @@ pub(crate) enum Completion {
 
 impl Requests {
     /// Call `waiter` takes complete, numbered request `slot`.
-    fn take<M: Mode>(&mut self, lost: &mut LostTime, calls: &mut Calls, log: &mut MatchLog, waiter: u32, slot: u32) {
+    fn take<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, calls: &mut Calls, waiter: u32, slot: u32) {
+        let operation = calls.operation(waiter);
+        let call = calls.edit::<M>(waiter);
         let RequestCell {
             rank,
             number,
             kind,
             plan,
-            op: begun,
+            op,
             state,
             ..
         } = *self.cells.get(slot);
-        lost.wait::<M>(calls.operation(waiter), slot);
+        turn.observers.request_is_taken::<M>(&RequestTaken {
+            request: slot,
+            operation,
+            rank,
+            number,
+            kind,
+            begun_by: op,
+            taken_by: call.op,
+            was_done: state == State::Done,
+            now: turn.now,
+        });
+        call.count(kind);
         if plan == NIL {
             self.unlink::<M>(slot);
             self.cells.free::<M>(slot);
@@ -78,22 +91,13 @@ impl Requests {
             let cell = self.cells.edit::<M>(slot);
             (cell.state, cell.waiter) = (State::Idle, NIL);
         }
-        let call = calls.edit::<M>(waiter);
-        call.count(kind);
-        let op = call.op;
-        log.record::<M>(|| MatchRecord::Completed { rank, op, number });
-        if kind == RequestKind::Receive && state == State::Done && log.steps.wants_now(rank) {
-            let taken = StepRecord::of(Step::Taken, rank, Time::ZERO).with_request(number, op.0);
-            log.steps.add_now::<M>(StepRecord { call: begun, ..taken });
-        }
     }
 
     /// Makes call `waiter` wait for all selected requests.
     pub(crate) fn await_all<M: Mode>(
         &mut self,
-        lost: &mut LostTime,
+        turn: &mut Turn<'_, MpiEffect>,
         calls: &mut Calls,
-        log: &mut MatchLog,
         waiter: u32,
         selection: Selection,
     ) {
@@ -106,7 +110,7 @@ impl Requests {
             if cell.concerns(waiter, selection) {
                 found += 1;
                 if cell.state == State::Done {
-                    self.take::<M>(lost, calls, log, waiter, at);
+                    self.take::<M>(turn, calls, waiter, at);
                 } else {
                     self.cells.edit::<M>(at).waiter = waiter;
                     calls.edit::<M>(waiter).pending += 1;
@@ -119,13 +123,12 @@ impl Requests {
     /// Makes call `waiter` wait until one of the selected requests is complete, and then take as many as it selects.
     pub(crate) fn await_one<M: Mode>(
         &mut self,
-        lost: &mut LostTime,
+        turn: &mut Turn<'_, MpiEffect>,
         calls: &mut Calls,
-        log: &mut MatchLog,
         waiter: u32,
         selection: Selection,
     ) {
-        if self.take_complete::<M>(lost, calls, log, waiter, selection) {
+        if self.take_complete::<M>(turn, calls, waiter, selection) {
             return;
         }
         let rank = calls.get(waiter).rank;
@@ -147,9 +150,8 @@ impl Requests {
     /// whether there were any.
     pub(crate) fn take_complete<M: Mode>(
         &mut self,
-        lost: &mut LostTime,
+        turn: &mut Turn<'_, MpiEffect>,
         calls: &mut Calls,
-        log: &mut MatchLog,
         waiter: u32,
         selection: Selection,
     ) -> bool {
@@ -177,7 +179,7 @@ impl Requests {
                     self.cells.edit::<M>(at).waiter = NIL;
                 }
                 if state == State::Done && (take != Take::One || number == lowest) {
-                    self.take::<M>(lost, calls, log, waiter, at);
+                    self.take::<M>(turn, calls, waiter, at);
                 }
             }
             at = next;
@@ -188,9 +190,8 @@ impl Requests {
     /// Completes request `slot`.
     pub(crate) fn complete<M: Mode>(
         &mut self,
-        lost: &mut LostTime,
+        turn: &mut Turn<'_, MpiEffect>,
         calls: &mut Calls,
-        log: &mut MatchLog,
         slot: u32,
     ) -> Completion {
         let RequestCell {
@@ -202,13 +203,15 @@ impl Requests {
             op,
             ..
         } = *self.cells.get(slot);
-        if number != NIL && log.steps.wants_now(rank) {
-            // For a receive that is taken now, the step of its message holds this information.
-            if kind != RequestKind::Receive || calls.taker(waiter, number) == NIL {
-                let complete = StepRecord::of(Step::Complete, rank, Time::ZERO).with_request(number, NIL);
-                log.steps.add_now::<M>(StepRecord { call: op, ..complete });
-            }
-        }
+        turn.observers.request_completes::<M>(&RequestCompletion {
+            request: slot,
+            rank,
+            number,
+            kind,
+            begun_by: op,
+            taker: calls.taker(waiter, number),
+            now: turn.now,
+        });
         if waiter == NIL {
             if freed {
                 self.discard::<M>(slot);
@@ -218,15 +221,27 @@ impl Requests {
             return Completion::Noted;
         }
         if number == NIL {
-            calls.edit::<M>(waiter).count(kind);
-            lost.wait::<M>(calls.operation(waiter), slot);
+            let operation = calls.operation(waiter);
+            let call = calls.edit::<M>(waiter);
+            call.count(kind);
+            turn.observers.request_is_taken::<M>(&RequestTaken {
+                request: slot,
+                operation,
+                rank,
+                number,
+                kind,
+                begun_by: op,
+                taken_by: call.op,
+                was_done: false,
+                now: turn.now,
+            });
             self.cells.free::<M>(slot);
         } else if calls.get(waiter).selection.take != Take::All {
             // The wait takes all complete requests at the end of this event, which may complete more.
             self.cells.edit::<M>(slot).state = State::Done;
             return Completion::Wakes(waiter);
         } else {
-            self.take::<M>(lost, calls, log, waiter, slot);
+            self.take::<M>(turn, calls, waiter, slot);
         }
         calls.edit::<M>(waiter).pending -= 1;
         Completion::Taken(waiter)

@@ -130,8 +130,8 @@ impl LostTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lost::path::PathLog;
-    use crate::lost::progress::ProgressLog;
+    use crate::observe::lost::path::PathLog;
+    use crate::observe::lost::progress::ProgressLog;
     use odonata_blame::lost::{Stamp, Stamps, total};
     use odonata_engine::random::Purpose;
     use odonata_engine::{Plain, Stream};

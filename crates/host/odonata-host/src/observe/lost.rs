@@ -20,7 +20,7 @@
 //!
 //! Culprits are traffic classes: `2 job` is the job's MPI, `2 job + 1` its I/O.
 
-mod mpi;
+mod facts;
 mod outside;
 pub(crate) mod path;
 pub(crate) mod progress;
