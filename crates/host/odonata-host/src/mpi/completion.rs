@@ -2,7 +2,9 @@
 //! passed, or a collective continues with its next step.
 
 use super::Mpi;
-use super::call::Call;
+use super::call::{Call, Schedule};
+use super::collective::stamp;
+use super::communicator::collective_of;
 use super::effect::MpiEffect;
 use super::matching::{PostedReceive, Poster};
 use super::message::Transmission;
@@ -14,8 +16,8 @@ use crate::diagnosis::outcome::{Failure, InvalidOperation};
 use crate::observe::{Observer, OperationEnd, StepEnd};
 use crate::turn::Turn;
 use odonata_engine::{Mode, NIL, Time};
-use odonata_workload::collective::{Step, Transfer};
-use odonata_workload::{Collective, Source, Tag};
+use odonata_workload::collective::{Step, Transfer, choose_in, step};
+use odonata_workload::{Collective, Comm, Source, Tag};
 
 impl Mpi {
     /// Completes request `slot`, unless it is [`NIL`].
@@ -148,11 +150,76 @@ impl Mpi {
             .map(|schedule| (schedule.request, schedule.op));
         self.calls.end::<M>(slot);
         let Some((request, op)) = ended else { return };
-        if let Some(collective) = super::communicator::collective_of(&op.kind, 0) {
+        if let Some(collective) = collective_of(&op.kind, 0) {
             self.sequences
                 .end_background::<M>(&self.layout, rank, collective.comm());
         }
         self.complete::<M>(turn, request);
+    }
+
+    /// Prepares call `slot` for `collective`.
+    ///
+    /// # Errors
+    /// The rank is not in the communicator, or the collective cannot run there.
+    pub(super) fn start_collective<M: Mode>(
+        &mut self,
+        slot: u32,
+        collective: &Collective,
+    ) -> Result<(), InvalidOperation> {
+        let rank = self.calls.get(slot).rank;
+        let comm = collective.comm();
+        let (member, members) = self.layout.member_of(rank, comm)?;
+        if collective.check(members).is_err() {
+            return Err(InvalidOperation::Collective { members });
+        }
+        let call = self.sequences.next_collective::<M>(&self.layout, rank, comm);
+        let lists = self.layout.lists(rank);
+        let algorithm = choose_in(lists.program, collective, members, &self.rules, &lists);
+        let schedule = self.calls.edit_schedule::<M>(slot);
+        (schedule.member, schedule.members) = (member, members);
+        (schedule.algorithm, schedule.step, schedule.stamp) = (algorithm, 0, stamp(collective, call));
+        Ok(())
+    }
+
+    /// Prepares call `slot`, which creates a communicator, for its first collective.
+    pub(super) fn start_creation<M: Mode>(&mut self, slot: u32) -> Result<(), InvalidOperation> {
+        let rank = self.calls.get(slot).rank;
+        let first = self.calls.schedule(slot).and_then(Schedule::collective);
+        let comm = first.map_or(Comm::WORLD, |collective| collective.comm());
+        self.layout.member_of(rank, comm)?;
+        match first {
+            Some(collective) => self.start_collective::<M>(slot, &collective),
+            None => Ok(()),
+        }
+    }
+
+    /// The collective in progress of call `slot` and its next step; a call that creates a communicator goes on to its
+    /// next collective. `None` if there is no further step, or the call is not a collective.
+    pub(super) fn coming_step<M: Mode>(&mut self, slot: u32) -> Option<(Collective, Step)> {
+        loop {
+            let schedule = self.calls.schedule(slot)?;
+            let collective = schedule.collective()?;
+            if let Some(step) = self.step_of(slot, &collective) {
+                return Some((collective, step));
+            }
+            let next = collective_of(&schedule.op.kind, schedule.part + 1)?;
+            self.calls.edit_schedule::<M>(slot).part += 1;
+            self.start_collective::<M>(slot, &next).ok()?;
+        }
+    }
+
+    /// The current step of call `slot` in its collective.
+    #[inline]
+    pub(super) fn step_of(&self, slot: u32, collective: &Collective) -> Option<Step> {
+        let Schedule {
+            algorithm,
+            step: index,
+            member,
+            members,
+            ..
+        } = *self.calls.schedule(slot)?;
+        let lists = self.layout.lists(self.calls.get(slot).rank);
+        step(collective, algorithm, member, members, index, &lists)
     }
 
     /// Begins the next step of call `slot` and the steps that start together with it. Returns `false` if there is none
