@@ -74,7 +74,7 @@ impl Mpi {
         };
         Mpi {
             settings: params.mpi.clone(),
-            rules: params.rules.clone(),
+            rules: params.rules,
             calls: Calls::new(),
             matching: Matching::new(cells(ranks, |_| Queues::default())),
             requests: Requests::new(cells(ranks, |_| List::EMPTY)),
