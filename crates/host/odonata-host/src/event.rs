@@ -13,6 +13,11 @@ pub enum HostEvent {
         /// Slot of the operation.
         activity: u32,
     },
+    /// The step of a non-blocking collective ends.
+    StepEnds {
+        /// Slot of the call that runs the collective.
+        call: u32,
+    },
     /// The source on rank `rank` sends its next message.
     Generate {
         /// Rank, numbered over all jobs.

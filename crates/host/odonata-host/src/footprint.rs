@@ -3,6 +3,7 @@
 use crate::RankMetrics;
 use crate::layout::RankPlace;
 use crate::metrics::{IoRecord, IterationRecord, MessageRecord, ReportRecord};
+use crate::mpi::call::Call;
 use crate::mpi::matching::Queues;
 use crate::mpi::request::RequestCell;
 use crate::mpi::sequence;
@@ -28,7 +29,7 @@ pub fn of_a_rank(ranks: u32, source: bool, words: u32) -> u64 {
 }
 
 /// Bytes per rank that is in a call.
-pub const CALL: u64 = size_of::<Activity>() as u64;
+pub const CALL: u64 = (size_of::<Activity>() + size_of::<Call>()) as u64;
 /// Bytes for one message to a rank and one from it in flight, whose calls complete one after the other: a request and
 /// an event.
 pub const EXCHANGE: u64 = (size_of::<RequestCell>() + EVENT) as u64;

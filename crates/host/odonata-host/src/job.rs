@@ -1,6 +1,7 @@
 //! Jobs: starts and stops that depend on other jobs, job status, unfinished work.
 
 pub(crate) mod control;
+pub(crate) mod effect;
 mod endless;
 pub(crate) mod status;
 pub(crate) mod unfinished;

@@ -69,7 +69,7 @@ pub(crate) struct ServerPlace {
 }
 
 /// Jobs, ranks and servers of the machine, and which of them belong to this part.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) jobs: Arc<[JobPlan]>,
     pub(crate) ranks: Arc<[RankPlace]>,
@@ -125,6 +125,13 @@ impl Layout {
     #[inline]
     pub(crate) fn local(&self, rank: u32) -> u32 {
         rank - self.job_of(rank).first_rank
+    }
+
+    /// The parent of `rank` in the binomial tree of its job (`job`); `None` for rank 0.
+    pub(crate) fn parent(&self, rank: u32) -> Option<u32> {
+        let first = self.job_of(rank).first_rank;
+        let local = rank - first;
+        (local > 0).then(|| first + (local & (local - 1)))
     }
 
     /// The program of `rank`; `None` for a source.

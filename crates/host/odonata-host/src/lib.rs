@@ -4,14 +4,13 @@
 //! sources, and connects I/O clients with storage servers.
 //!
 //! ```text
-//!  Program ─> rank: execute ─> call ─┬─> mpi: request <──────────────────┐   one LP = a router with its nodes,
-//!                                    ├─> point_to_point ─> rendezvous <──┤   their ranks, servers and NICs
-//!                                    ├─> matching <──────────────────────┤
-//!                                    ├─> collective         progress <───┤
-//!  Synthetic ──> source              │        │                          │
-//!                  │                 │        │      io: client <────────┤   io: server <─> odonata_storage::Servers
-//!                  v                 v        v          v               │        v
-//!                send: Fabric::submit, or within the node ──> arrived / sent
+//!  Program ─> rank: execute ─> call ─> mpi ─────> effects      one LP = a router with its nodes,
+//!                                │      ^            │          their ranks, servers and NICs
+//!                                v      │            │
+//!                         io: client    │            │        io: server <─> odonata_storage::Servers
+//!  Synthetic ─> source        │         │            │             │
+//!                 │           v         │            v             v
+//!               send: Fabric::submit, or within the node ──> arrived / sent
 //! ```
 //!
 //! [`Hosts`] consists of components, each of which owns its state: ranks, the MPI library, clients and servers, job
@@ -29,8 +28,8 @@
 //! [`RankMetrics`] documents how times add up.
 //!
 //! # Guarantees to programs
-//! - Messages from one sender on one communicator match in the order of sending, on whatever routes (`sequence`,
-//!   `matching`).
+//! - Messages from one sender on one communicator match in the order of sending, on whatever routes
+//!   (`mpi::sequence`, `mpi::matching`).
 //! - [`Program::group`](odonata_workload::Program::group) defines the members of a communicator at all times. The call
 //!   that creates a communicator costs its messages, and later uses are not checked against it. An operation on a
 //!   communicator without its rank is an error of the program.
@@ -49,10 +48,10 @@ mod interrupt;
 mod io;
 mod job;
 mod layout;
-mod lost;
 mod measured;
 mod metrics;
 mod mpi;
+mod observe;
 mod params;
 mod payload;
 mod plan;
@@ -64,6 +63,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod turn;
 mod view;
 
 pub use context::MachineContext;
@@ -77,11 +77,11 @@ pub use io::lower_tier::{Outside, StorageTier};
 pub use io::stage::{StageFile, StageMeasured, StageTimes};
 pub use job::control::{CONTROL_BYTES, WaitingJob};
 pub use job::status::JobStatuses;
-pub use lost::path::{Parts, PathCall, PathRecord};
-pub use lost::progress::{JobStamp, LostInterval};
 pub use measured::HostMeasured;
 pub use metrics::{IoOperation, IoRecord, IterationRecord, MessageRecord, RankMetrics, ReportRecord};
-pub use mpi::match_log::MatchRecord;
+pub use observe::lost::path::{Parts, PathCall, PathRecord};
+pub use observe::lost::progress::{JobStamp, LostInterval};
+pub use observe::matches::MatchRecord;
 pub use params::{FileAccess, HostParams, Job, JobProgram, LedgerParams, RecordParams, ServerOutage};
 pub use payload::{JobSignal, Payload};
 pub use plan::HostPlan;
@@ -96,16 +96,19 @@ use diagnosis::outcome::Failure;
 use io::Io;
 use io::client::Timer;
 use job::control::JobControl;
+use job::effect::JobEffect;
 use layout::Layout;
-use lost::Dependent;
 use mpi::Mpi;
-use odonata_blame::lost::{Stamp, job_of};
+use mpi::effect::MpiEffect;
+use observe::{Observer, Observers, lost};
+use odonata_blame::lost::job_of;
 use odonata_engine::{Lp, Rows, Time};
 use odonata_network::Notice;
-use rank::Ranks;
+use rank::RankExecutor;
 use records::Records;
 use send::{LocalMessage, Transport};
 use source::Sources;
+use turn::Effects;
 
 /// The fabric, carrying messages of the hosts.
 pub type Fabric = odonata_network::Fabric<Payload>;
@@ -116,15 +119,18 @@ pub type Fabric = odonata_network::Fabric<Payload>;
 pub struct Hosts {
     params: HostParams,
     layout: Layout,
-    interrupt: Interrupt,
-    ranks: Ranks,
+    ranks: RankExecutor,
     mpi: Mpi,
     io: Io,
     jobs: JobControl,
     sources: Sources,
     transport: Transport,
     records: Records,
+    observers: Observers,
     failures: Rows<(Time, Failure)>,
+    /// Effects of components; empty between inputs, kept for their memory.
+    mpi_effects: Effects<MpiEffect>,
+    job_effects: Effects<JobEffect>,
 }
 odonata_engine::journalled!(Hosts {
     ranks,
@@ -134,6 +140,7 @@ odonata_engine::journalled!(Hosts {
     sources,
     transport,
     records,
+    observers,
     failures,
 });
 
@@ -160,7 +167,7 @@ impl Hosts {
     /// Handles a host event at its LP.
     pub fn handle<C: MachineContext>(&mut self, ctx: &mut C, fabric: &mut Fabric, lp: Lp, event: HostEvent) {
         let run = &mut RunContext::new(ctx, fabric);
-        self.ranks.lost.begins(run.now());
+        self.observers.event_begins::<C>(run.now());
         match event {
             HostEvent::Generate { rank } => {
                 debug_assert_eq!(self.layout.place(rank).lp, lp);
@@ -171,9 +178,10 @@ impl Hosts {
             }
             HostEvent::Start { rank } => self.start_rank(run, rank),
             HostEvent::Resume { activity } => self.resume(run, activity),
+            HostEvent::StepEnds { call } => self.step_ends(run, call),
             HostEvent::LocalSent { message } => {
                 let payload = self.transport.local(message).payload;
-                self.ranks.lost.continues(Dependent::Local(message), run.now());
+                self.observers.local_message_has_left::<C>(message, run.now());
                 self.sent(run, payload);
             }
             HostEvent::LocalArrived { message } => {
@@ -183,7 +191,7 @@ impl Hosts {
                     payload,
                     ..
                 } = self.transport.take_local::<C>(message);
-                self.ranks.lost.is_complete::<C>(Dependent::Local(message), run.now());
+                self.observers.local_message_arrives::<C>(message, run.now());
                 self.arrived(run, payload, bytes, created);
             }
             HostEvent::DeviceBegins { piece } => self.device_begins(run, piece),
@@ -214,9 +222,9 @@ impl Hosts {
     /// Makes message `slot` of the fabric the cause of the current event.
     #[inline]
     fn set_cause(&mut self, now: Time, fabric: &Fabric, slot: u32) {
-        if self.ranks.lost.is_on() {
+        if self.observers.ask_for_tags() {
             let job = job_of(fabric.message(slot).traffic);
-            self.ranks.lost.is_now(Stamp::carried(now, job, fabric.losses(slot)));
+            self.observers.message_acts(now, job, fabric.losses(slot));
         }
     }
 

@@ -4,10 +4,10 @@ use crate::Hosts;
 use crate::RetryCounts;
 use crate::StageMeasured;
 use crate::TimelineMeasured;
-use crate::lost::Dependent;
-use crate::lost::path::PathRecord;
-use crate::lost::progress::{self, JobStamp, LostInterval};
 use crate::metrics::{IoRecord, IterationRecord, MessageRecord, RankMetrics, ReportRecord};
+use crate::observe::lost::Dependent;
+use crate::observe::lost::path::PathRecord;
+use crate::observe::lost::progress::{self, JobStamp, LostInterval};
 use odonata_blame::lost::Stamp;
 use odonata_engine::{Digest, Time};
 use odonata_network::Histogram;
@@ -126,8 +126,8 @@ impl Hosts {
             blame: servers.blame().chain(metadata.blame()).chain(faults.blame()).collect(),
             waits,
             lost_path: self.lost_path(now),
-            lost_iterations: self.ranks.lost.progress().iterations(),
-            lost_intervals: self.ranks.lost.progress().intervals(),
+            lost_iterations: self.observers.lost.progress().iterations(),
+            lost_intervals: self.observers.lost.progress().intervals(),
             lost: self.lost_until(now),
             lost_before: self.lost_before(),
             device_time_ps: jobs.clone().map(|job| servers.device_time_ps(job)).collect(),
@@ -143,7 +143,7 @@ impl Hosts {
 impl Hosts {
     /// Lost time of the ranks started in this part, up to their ends or to `now`.
     fn lost_until(&self, now: Time) -> Vec<(u32, Stamp)> {
-        let lost = &self.ranks.lost;
+        let lost = &self.observers.lost;
         if !lost.is_on() {
             return Vec::new();
         }
@@ -157,7 +157,7 @@ impl Hosts {
 
     /// Lost time before the start of the ranks started in this part.
     fn lost_before(&self) -> Vec<(u32, Stamp)> {
-        let lost = &self.ranks.lost;
+        let lost = &self.observers.lost;
         let of_rank = |(rank, _)| Some((rank, lost.stamp(Dependent::Start(rank))?));
         match lost.is_on() {
             true => self.records.all_metrics().filter_map(of_rank).collect(),
@@ -167,7 +167,7 @@ impl Hosts {
 
     /// The last waits of the ranks started in this part.
     fn lost_path(&self, now: Time) -> Vec<PathRecord> {
-        let Some(path) = self.ranks.lost.path() else {
+        let Some(path) = self.observers.lost.path() else {
             return Vec::new();
         };
         let of_rank = |(rank, stamp): (u32, Stamp)| {

@@ -2,6 +2,7 @@
 
 use odonata_engine::{Digest, Time};
 use odonata_storage::MetadataCall;
+use odonata_workload::RankTimes;
 
 /// The metrics of one rank.
 ///
@@ -66,6 +67,17 @@ impl RankMetrics {
         let (begin, end) = (now.max(self.computing_until), now + duration);
         self.compute += end.saturating_sub(begin);
         self.computing_until = self.computing_until.max(end);
+    }
+
+    /// Charges an operation with the times and messages of a part of its program.
+    pub(crate) fn elapses(&mut self, times: &RankTimes) {
+        let compute = times.compute.min(times.end);
+        self.compute += compute;
+        self.mpi += times.end - compute;
+        self.sends += u64::from(times.sends);
+        self.recvs += u64::from(times.recvs);
+        self.bytes_sent += times.bytes_sent;
+        self.bytes_received += times.bytes_received;
     }
 
     /// Removes the charged time of computations after `now`.

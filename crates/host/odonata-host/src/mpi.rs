@@ -1,21 +1,36 @@
-//! The MPI layer: point-to-point messages and their protocols, matching, requests, collectives, communicators.
+//! The MPI library of the ranks: point-to-point messages and their protocols, matching, requests, collectives.
 //!
-//! Each component owns its state and changes it by its own methods. Actions that cross components are methods of
-//! [`Hosts`](crate::Hosts): a match completes a request, which ends an operation.
+//! [`Mpi`] is a state machine. Its inputs are a call of a rank, the arrival of a message, the completion of a request,
+//! and the end of an occupied time. Each input comes with the time and the observers ([`Turn`](crate::turn::Turn)) and adds its
+//! [effects](effect::MpiEffect) to a list, which the hosts carry out in order. `Mpi` knows neither fabric nor executor.
+//!
+//! | file | content |
+//! |---|---|
+//! | `call` | calls of ranks: their beginning, their costs |
+//! | `message` | sends, receives, matching and rendezvous |
+//! | `completion` | completion of requests, end of calls, steps of collectives |
 
+pub(crate) mod call;
 pub(crate) mod collective;
 pub(crate) mod communicator;
-pub(crate) mod match_log;
+mod completion;
+pub(crate) mod effect;
 pub(crate) mod matching;
+mod message;
 pub(crate) mod persistent;
-pub(crate) mod point_to_point;
 pub(crate) mod progress;
 pub(crate) mod rendezvous;
 pub(crate) mod request;
 pub(crate) mod sequence;
 
-use match_log::MatchLog;
-use matching::Matching;
+use crate::layout::Layout;
+use crate::params::HostParams;
+use crate::plan::{PartRanks, cells};
+use crate::settings::{self, Progress};
+use call::Calls;
+use matching::{Matching, Queues};
+use odonata_engine::{List, SparseStore};
+use odonata_workload::collective::Rules;
 use progress::DeferredWork;
 use rendezvous::Rendezvous;
 use request::Requests;
@@ -24,18 +39,49 @@ use sequence::SequenceNumbers;
 /// The MPI library of the ranks of a part.
 #[derive(Debug)]
 pub(crate) struct Mpi {
+    pub(crate) settings: settings::Mpi,
+    /// Algorithms of collectives.
+    pub(crate) rules: Rules,
+    pub(crate) layout: Layout,
+    pub(crate) calls: Calls,
     pub(crate) matching: Matching,
     pub(crate) requests: Requests,
     pub(crate) sequences: SequenceNumbers,
     pub(crate) rendezvous: Rendezvous,
     pub(crate) deferred: DeferredWork,
-    pub(crate) log: MatchLog,
 }
 odonata_engine::journalled!(Mpi {
+    calls,
     matching,
     requests,
     sequences,
     rendezvous,
     deferred,
-    log,
 });
+
+impl Mpi {
+    /// The library of the ranks of a part, given as for [`cells`].
+    pub(crate) fn new(params: &HostParams, layout: Layout, ranks: &PartRanks) -> Mpi {
+        let mut chains = 0;
+        let first_chain = cells(ranks, |rank| {
+            let first = chains;
+            chains += layout.job_of(rank).chains;
+            first
+        });
+        let calls = match params.mpi.progress {
+            Progress::Asynchronous => SparseStore::default(),
+            Progress::InCalls => cells(ranks, |_| 0),
+        };
+        Mpi {
+            settings: params.mpi.clone(),
+            rules: params.rules,
+            calls: Calls::new(),
+            matching: Matching::new(cells(ranks, |_| Queues::default())),
+            requests: Requests::new(cells(ranks, |_| List::EMPTY)),
+            sequences: SequenceNumbers::new(first_chain, chains),
+            rendezvous: Rendezvous::new(),
+            deferred: DeferredWork::new(cells(ranks, |_| List::EMPTY), calls),
+            layout,
+        }
+    }
+}

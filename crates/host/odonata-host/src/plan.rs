@@ -11,20 +11,19 @@ use crate::io::stage::{RankStage, Stages};
 use crate::io::write_behind::WritesBehind;
 use crate::job::control::{Awaited, JobControl, reports};
 use crate::layout::{JobPlan, Layout, RankPlace, ServerPlace};
-use crate::lost::LostTime;
 use crate::mpi::Mpi;
-use crate::mpi::match_log::MatchLog;
-use crate::mpi::matching::{Matching, Queues};
-use crate::mpi::progress::DeferredWork;
-use crate::mpi::rendezvous::Rendezvous;
-use crate::mpi::request::Requests;
-use crate::mpi::sequence::{SequenceNumbers, chains};
+use crate::mpi::sequence::chains;
+use crate::observe::Observers;
+use crate::observe::lost::LostTime;
+use crate::observe::matches::MatchLog;
 use crate::params::{HostParams, Job, JobProgram};
 use crate::rank::memory::{ProgramMemory, words};
-use crate::rank::{Rank, Ranks};
+use crate::rank::{Rank, RankExecutor};
 use crate::records::Records;
 use crate::send::Transport;
 use crate::source::{Source, Sources};
+use crate::timeline::StepLog;
+use crate::turn::Effects;
 use crate::{Hosts, Interrupt, RankMetrics};
 use odonata_engine::partitioned::local_indices;
 use odonata_engine::random::Purpose;
@@ -276,12 +275,6 @@ impl HostPlan {
             let of_endpoints = (endpoint_places.0.clone(), endpoint_places.1[part].clone());
             let of_servers = (server_locals.clone(), server_lists[part].clone());
             let of_sources = (source_places.0.clone(), source_places.1[part].clone());
-            let mut chains = 0;
-            let first_chain = cells(&local, |rank| {
-                let first = chains;
-                chains += self.job_of(rank).chains;
-                first
-            });
             let mut words = 0u32;
             let first_word = match remembers {
                 true => cells(&local, |rank| {
@@ -306,20 +299,23 @@ impl HostPlan {
                 |endpoint: u32, purpose| Stream::new(self.params.seed, self.owners[endpoint as usize], purpose);
             let source = |rank| Source::new(stream(rank, Purpose::Destination), stream(rank, Purpose::Arrival));
             let metrics = cells(&local, |_| RankMetrics::default());
+            let layout = Layout {
+                jobs: self.jobs.clone(),
+                ranks: self.places.clone(),
+                servers: server_places.clone(),
+                tiers: self.params.tiers.iter().map(|tier| tier.first).collect(),
+                first_metadata: self.first_metadata,
+                starts: self.starts.clone(),
+                processes: range.clone(),
+            };
             Hosts {
-                ranks: Ranks::new(
+                ranks: RankExecutor::new(
+                    layout.clone(),
+                    self.interrupt.clone(),
                     cells(&local, |_| Rank::new()),
                     ProgramMemory::new(first_word, words),
-                    LostTime::new(&self.params, &local, self.jobs.len()),
                 ),
-                mpi: Mpi {
-                    matching: Matching::new(cells(&local, |_| Queues::default())),
-                    requests: Requests::new(cells(&local, |_| List::EMPTY)),
-                    sequences: SequenceNumbers::new(first_chain, chains),
-                    rendezvous: Rendezvous::new(),
-                    deferred: DeferredWork::new(cells(&local, |_| List::EMPTY)),
-                    log: MatchLog::new(self.params.records.matches, self.params.timeline.as_ref()),
-                },
+                mpi: Mpi::new(&self.params, layout.clone(), &local),
                 io: Io {
                     calls: OpenCalls::new(match self.jobs.iter().any(|job| job.files.write_behind > Bytes::ZERO) {
                         true => cells(&local, |_| WritesBehind::default()),
@@ -363,22 +359,25 @@ impl HostPlan {
                     ),
                     spare_effects: Vec::new(),
                 },
-                jobs: JobControl::new(unreported, awaited.collect(), RangeStore::filled(effective, Time::ZERO)),
+                jobs: JobControl::new(
+                    layout.clone(),
+                    unreported,
+                    awaited.collect(),
+                    RangeStore::filled(effective, Time::ZERO),
+                ),
                 sources: Sources::new(cells(&of_sources, source)),
                 transport: Transport::new(cells(&of_endpoints, |endpoint| stream(endpoint, Purpose::Host))),
                 records: Records::new(metrics, 2 * self.jobs.len(), &self.params),
+                observers: Observers {
+                    lost: LostTime::new(&self.params, &local, self.jobs.len()),
+                    matches: MatchLog::new(self.params.records.matches),
+                    steps: StepLog::new(self.params.timeline.as_ref()),
+                },
                 failures: Rows::new(),
                 params: self.params.clone(),
-                interrupt: self.interrupt.clone(),
-                layout: Layout {
-                    jobs: self.jobs.clone(),
-                    ranks: self.places.clone(),
-                    servers: server_places.clone(),
-                    tiers: self.params.tiers.iter().map(|tier| tier.first).collect(),
-                    first_metadata: self.first_metadata,
-                    starts: self.starts.clone(),
-                    processes: range,
-                },
+                layout,
+                mpi_effects: Effects::new(),
+                job_effects: Effects::new(),
             }
         };
         (0..parts).map(part).collect()
@@ -402,8 +401,11 @@ impl HostPlan {
     }
 }
 
+/// The index in its part of every rank of the machine, and the ranks of the part.
+pub(crate) type PartRanks = (Arc<[u32]>, Arc<[u32]>);
+
 /// A cell per number of a part, given the place of every number and the numbers of the part.
-fn cells<T: Copy>((places, numbers): &(Arc<[u32]>, Arc<[u32]>), make: impl FnMut(u32) -> T) -> SparseStore<T> {
+pub(crate) fn cells<T: Copy>((places, numbers): &PartRanks, make: impl FnMut(u32) -> T) -> SparseStore<T> {
     match numbers.len() == places.len() {
         true => SparseStore::all(numbers.iter().copied().map(make).collect()),
         false => SparseStore::some(places.clone(), numbers.clone(), make),

@@ -1,13 +1,16 @@
 //! Ranks: the position of each in its program, and its operations in progress.
+//!
+//! [`RankExecutor`] is a state machine. [`next`](RankExecutor::next) says what a rank does next; the hosts let the MPI
+//! library, a storage client or the passing of time perform the operation, and tell the executor when it has ended.
 
 pub(crate) mod activity;
-pub(crate) mod call;
 pub(crate) mod execute;
 pub(crate) mod memory;
+pub(crate) mod perform;
 pub(crate) mod zero_time_guard;
 
+use crate::Interrupt;
 use crate::layout::Layout;
-use crate::lost::LostTime;
 use activity::{Activity, Phase};
 use memory::ProgramMemory;
 use odonata_engine::{List, Mode, NIL, Pool, SparseStore};
@@ -58,6 +61,8 @@ pub(crate) struct Rank {
     parallel: bool,
     /// Whether the program has no further operation.
     exhausted: bool,
+    /// Whether the end of the rank is known to the hosts.
+    ended: bool,
 }
 
 impl Rank {
@@ -70,44 +75,40 @@ impl Rank {
             next_scan: 0,
             parallel: false,
             exhausted: false,
+            ended: false,
         }
     }
 }
 
 /// The ranks of a part, with their operations in progress and the memory of their programs.
 #[derive(Debug)]
-pub(crate) struct Ranks {
+pub(crate) struct RankExecutor {
+    layout: Layout,
+    interrupt: Interrupt,
     ranks: SparseStore<Rank>,
     activities: Pool<Activity>,
     memory: ProgramMemory,
-    /// Lost time of the ranks and of everything they wait for.
-    pub(crate) lost: LostTime,
 }
-odonata_engine::journalled!(Ranks {
+odonata_engine::journalled!(RankExecutor {
     ranks,
     activities,
-    memory,
-    lost
+    memory
 });
 
-impl Ranks {
-    pub(crate) fn new(ranks: SparseStore<Rank>, memory: ProgramMemory, lost: LostTime) -> Self {
-        Ranks {
+impl RankExecutor {
+    pub(crate) fn new(layout: Layout, interrupt: Interrupt, ranks: SparseStore<Rank>, memory: ProgramMemory) -> Self {
+        RankExecutor {
+            layout,
+            interrupt,
             ranks,
             activities: Pool::new(),
             memory,
-            lost,
         }
     }
 
     #[inline]
     pub(crate) fn activity(&self, slot: u32) -> &Activity {
         self.activities.get(slot)
-    }
-
-    #[inline]
-    pub(crate) fn edit_activity<M: Mode>(&mut self, slot: u32) -> &mut Activity {
-        self.activities.edit::<M>(slot)
     }
 
     /// All ranks with their operations in progress, in program order.
@@ -165,18 +166,19 @@ impl Ranks {
 
     /// Removes complete operation `slot` and readies its successors.
     fn remove<M: Mode>(&mut self, slot: u32) {
-        let Activity { rank, op, .. } = *self.activities.get(slot);
+        let Activity { rank, op, .. } = self.activities.get(slot);
+        let (rank, id, stream) = (*rank, op.id, op.stream);
         let mut live = self.ranks.get(rank).live;
-        live.remove_first::<M, _>(&mut self.activities, |other| other.op.id == op.id);
+        live.remove_first::<M, _>(&mut self.activities, |other| other.op.id == id);
         self.activities.free::<M>(slot);
         let mut ready = 0;
         let mut at = live.head;
-        let mut successor = Order::of(op.stream) == Order::Sequential;
-        let mut processors = Order::of(op.stream) == Order::OneAtATime;
+        let mut successor = Order::of(stream) == Order::Sequential;
+        let mut processors = Order::of(stream) == Order::OneAtATime;
         while at != NIL {
             let other = *self.activities.get(at);
-            let follows = successor && other.op.stream == op.stream;
-            let depended = other.op.after.iter().filter(|&id| id == op.id).count() as u8;
+            let follows = successor && other.op.stream == stream;
+            let depended = other.op.after.iter().filter(|&other| other == id).count() as u8;
             if follows || depended > 0 {
                 let cell = self.activities.edit::<M>(at);
                 cell.behind &= !follows;
@@ -241,24 +243,7 @@ impl Ranks {
         }
     }
 
-    /// Begins a non-blocking collective, which is not in the list of operations in progress.
-    pub(crate) fn begin_background<M: Mode>(&mut self, activity: Activity) -> u32 {
-        self.activities.allocate::<M>(Activity {
-            background: true,
-            ..activity
-        })
-    }
-
-    fn end_background<M: Mode>(&mut self, slot: u32) {
-        self.activities.free::<M>(slot);
-    }
-
-    /// Non-blocking collectives in progress, in the order of their slots.
-    pub(crate) fn background(&self) -> impl Iterator<Item = &Activity> {
-        self.activities.iter().filter(|activity| activity.background)
-    }
-
-    /// Number of operations in progress, including non-blocking collectives.
+    /// Number of operations in progress.
     pub(crate) fn live(&self) -> u32 {
         self.activities.live()
     }

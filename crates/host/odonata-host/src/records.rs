@@ -65,6 +65,14 @@ impl Records {
         self.metrics.edit::<M>(rank)
     }
 
+    /// Counts a message of `bytes` that `rank` sends.
+    #[inline]
+    pub(crate) fn count_send<M: Mode>(&mut self, rank: u32, bytes: u64) {
+        let metrics = self.metrics.edit::<M>(rank);
+        metrics.sends += 1;
+        metrics.bytes_sent += bytes;
+    }
+
     pub(crate) fn all_metrics(&self) -> impl Iterator<Item = (u32, &RankMetrics)> {
         self.metrics.iter()
     }

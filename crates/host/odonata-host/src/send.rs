@@ -11,9 +11,9 @@
 use crate::Hosts;
 use crate::context::HostContext;
 use crate::event::HostEvent;
-use crate::lost::Dependent;
 use crate::metrics::MessageRecord;
 use crate::mpi::matching::Envelope;
+use crate::observe::Observer;
 use crate::payload::Payload;
 use odonata_engine::{Lp, Mode, NIL, Pool, SparseStore, Stream, Time};
 use odonata_network::settings::Jitter;
@@ -141,7 +141,7 @@ impl Hosts {
             let at = ready + nic.message_delay + handoff;
             let mut message = Message::new(source.node, target.node, bytes, traffic, created, payload);
             (message.notify_sent, message.notify_arrived) = (notify_sent, notify_arrived);
-            ctx.submit(at.max(soon), message, self.ranks.lost.carried());
+            ctx.submit(at.max(soon), message, self.observers.tag_of_message());
             return;
         }
         let sent = ready.max(soon);
@@ -157,7 +157,7 @@ impl Hosts {
             payload,
             next: NIL,
         });
-        self.ranks.lost.note::<C>(Dependent::Local(message));
+        self.observers.local_message_departs::<C>(message);
         if notify_sent {
             ctx.schedule(source.lp, sent, HostEvent::LocalSent { message });
         }
@@ -190,7 +190,9 @@ impl Hosts {
         self.count_message(ctx, &payload, bytes, created);
         match payload {
             Payload::Synthetic { .. } => {}
-            Payload::JobControl { from, to, signal } => self.job_signal_arrived(ctx, from, to, signal),
+            Payload::JobControl { from, to, signal } => {
+                self.ask_jobs(ctx, |jobs, turn| jobs.signal_arrives::<C>(turn, from, to, signal));
+            }
             Payload::Eager {
                 from,
                 to,
@@ -209,7 +211,8 @@ impl Hosts {
                     rendezvous: NIL,
                     next: NIL,
                 };
-                self.message_arrived(ctx, to, message);
+                self.ask_mpi(ctx, |mpi, turn| mpi.message_arrives::<C>(turn, to, message));
+                self.advance(ctx, to);
             }
             Payload::Rts {
                 from,
@@ -230,12 +233,16 @@ impl Hosts {
                     rendezvous: outgoing,
                     next: NIL,
                 };
-                self.message_arrived(ctx, to, message);
+                self.ask_mpi(ctx, |mpi, turn| mpi.message_arrives::<C>(turn, to, message));
+                self.advance(ctx, to);
             }
             Payload::Cts {
                 to, outgoing, incoming, ..
-            } => self.cts_arrived(ctx, to, outgoing, incoming),
-            Payload::RendezvousData { to, incoming, .. } => self.rendezvous_data_arrived(ctx, to, incoming),
+            } => self.ask_mpi(ctx, |mpi, turn| mpi.cts_arrives::<C>(turn, to, outgoing, incoming)),
+            Payload::RendezvousData { to, incoming, .. } => {
+                self.ask_mpi(ctx, |mpi, turn| mpi.data_arrives::<C>(turn, to, incoming));
+                self.advance(ctx, to);
+            }
             Payload::Request { server, request } => self.request_arrived(ctx, server, request),
             Payload::Pull {
                 server,

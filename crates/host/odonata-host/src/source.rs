@@ -158,7 +158,7 @@ impl Hosts {
         let nic = &self.params.nic;
         let (message_delay, handoff) = (nic.message_delay, nic.handoff);
         let handoff = self.transport.draw::<C>(rank, handoff);
-        let joins = at + self.send_software(bytes) + message_delay + handoff;
+        let joins = at + self.params.mpi.send_software(bytes) + message_delay + handoff;
         // Jitter must not let a message overtake the previous one.
         let soon = Time(ctx.now().0 + 1);
         ctx.schedule(place.lp, joins.max(soon), HostEvent::Generate { rank });

@@ -14,6 +14,7 @@ mod lost_time;
 mod matching;
 mod messages;
 mod metadata;
+mod mpi;
 mod nonblocking;
 mod outcomes;
 mod persistent;

@@ -20,12 +20,14 @@ pub use flow::{Flow, RequestSpan};
 pub use record::{AccessRecord, CallRecord, Step, StepRecord};
 
 use crate::Hosts;
-use crate::context::HostContext;
 use crate::layout::Layout;
+use crate::mpi::matching::Envelope;
+use crate::mpi::request::RequestKind;
+use crate::observe::{Arrival, Match, Observer, RequestCompletion, RequestTaken, SentMessage};
 use crate::rank::activity::{Activity, Phase};
 use call::{charge, describe};
 pub(crate) use first_rows::FirstRows;
-use odonata_engine::{Mode, Time};
+use odonata_engine::{Mode, NIL, Time};
 use odonata_storage::ServerAccess;
 use odonata_workload::OpKind;
 use std::sync::Arc;
@@ -78,8 +80,6 @@ impl TimelineParams {
 pub(crate) struct StepLog {
     params: Option<TimelineParams>,
     rows: FirstRows<StepRecord>,
-    /// Time of the call or completion in progress; set before its steps, and not part of the state.
-    now: Time,
 }
 odonata_engine::journalled!(StepLog { rows });
 
@@ -88,47 +88,109 @@ impl StepLog {
         StepLog {
             rows: FirstRows::new(params.map_or(0, |params| params.rows)),
             params: params.cloned(),
-            now: Time::ZERO,
         }
     }
 
-    /// Sets the time of steps recorded without one.
     #[inline(always)]
-    pub(crate) fn set_now(&mut self, now: Time) {
-        self.now = now;
-    }
-
-    #[inline(always)]
-    pub(crate) fn is_on(&self) -> bool {
+    fn is_on(&self) -> bool {
         self.params.is_some()
     }
 
-    /// Whether steps between these ranks are recorded at `at`.
+    /// Records a step, if it belongs to one of the chosen ranks and to the period.
+    #[inline(never)]
+    fn add<M: Mode>(&mut self, record: StepRecord, peer: u32) {
+        let Some(params) = &self.params else { return };
+        if (params.has(record.rank) || params.has(peer)) && params.overlaps(record.time, record.time) {
+            self.rows.add::<M>(record.time, record);
+        }
+    }
+}
+
+impl Observer for StepLog {
     #[inline(always)]
-    pub(crate) fn wants(&self, one: u32, other: u32, at: Time) -> bool {
-        match &self.params {
-            None => false,
-            Some(params) => (params.has(one) || params.has(other)) && params.overlaps(at, at),
+    fn message_is_sent<M: Mode>(&mut self, message: &SentMessage) {
+        if self.is_on() {
+            let record = StepRecord {
+                peer: message.target,
+                context: message.context,
+                sequence: message.sequence,
+                call: message.op.0,
+                ..StepRecord::of(Step::Sent, message.rank, message.at).with_bytes(message.bytes)
+            };
+            self.add::<M>(record, message.target);
         }
     }
 
-    /// Whether a step of `rank` alone is recorded now.
     #[inline(always)]
-    pub(crate) fn wants_now(&self, rank: u32) -> bool {
-        self.params.is_some() && self.wants(rank, rank, self.now)
+    fn message_waits_for_receive<M: Mode>(&mut self, layout: &Layout, rank: u32, message: &Envelope, now: Time) {
+        if self.is_on() {
+            let peer = layout.job_of(rank).first_rank + message.source;
+            let record = StepRecord {
+                peer,
+                context: message.context,
+                sequence: message.sequence,
+                ..StepRecord::of(Step::Unexpected, rank, now)
+            };
+            self.add::<M>(record, peer);
+        }
     }
 
-    #[inline]
-    pub(crate) fn add<M: Mode>(&mut self, record: StepRecord) {
-        self.rows.add::<M>(record.time, record);
+    #[inline(always)]
+    fn message_is_matched<M: Mode>(&mut self, found: &Match<'_>) {
+        if self.is_on() {
+            let (step, taker) = match found.message.rendezvous {
+                NIL => (Step::Matched, found.taker),
+                _ => (Step::Asked, NIL),
+            };
+            let peer = found.layout.job_of(found.rank).first_rank + found.message.source;
+            let record = StepRecord {
+                peer,
+                context: found.message.context,
+                sequence: found.message.sequence,
+                call: found.receive.op.0,
+                ..StepRecord::of(step, found.rank, found.now).with_request(found.number, taker)
+            };
+            self.add::<M>(record, peer);
+        }
     }
 
-    /// Records a step at the current time.
-    pub(crate) fn add_now<M: Mode>(&mut self, record: StepRecord) {
-        self.add::<M>(StepRecord {
-            time: self.now,
-            ..record
-        });
+    #[inline(always)]
+    fn data_arrive<M: Mode>(&mut self, arrival: &Arrival) {
+        if self.is_on() {
+            let record = StepRecord {
+                peer: arrival.from,
+                context: arrival.context,
+                sequence: arrival.sequence,
+                call: arrival.begun_by,
+                ..StepRecord::of(Step::Data, arrival.rank, arrival.now).with_request(arrival.number, arrival.taker)
+            };
+            self.add::<M>(record, arrival.from);
+        }
+    }
+
+    /// For a receive that is taken now, the step of its message holds this information.
+    #[inline(always)]
+    fn request_completes<M: Mode>(&mut self, completion: &RequestCompletion) {
+        let RequestCompletion { rank, number, .. } = *completion;
+        let is_known = completion.kind == RequestKind::Receive && completion.taker != NIL;
+        if self.is_on() && number != NIL && !is_known {
+            let record = StepRecord {
+                call: completion.begun_by,
+                ..StepRecord::of(Step::Complete, rank, completion.now).with_request(number, NIL)
+            };
+            self.add::<M>(record, rank);
+        }
+    }
+
+    #[inline(always)]
+    fn request_is_taken<M: Mode>(&mut self, taken: &RequestTaken) {
+        if self.is_on() && taken.kind == RequestKind::Receive && taken.was_done {
+            let record = StepRecord {
+                call: taken.begun_by,
+                ..StepRecord::of(Step::Taken, taken.rank, taken.now).with_request(taken.number, taken.taken_by.0)
+            };
+            self.add::<M>(record, taken.rank);
+        }
     }
 }
 
@@ -193,17 +255,19 @@ pub struct TimelineMeasured {
 }
 
 impl Hosts {
-    /// Records complete operation `activity` of a rank.
+    /// Records complete operation `slot` of a rank.
     #[inline(always)]
-    pub(crate) fn record_call<C: HostContext>(&mut self, activity: &Activity, now: Time) {
+    pub(crate) fn record_call<M: Mode>(&mut self, slot: u32, for_io: bool, now: Time) {
+        let activity = self.ranks.activity(slot);
         if self.records.timeline.wants_call(activity.rank, activity.since, now) {
-            self.keep_call::<C>(activity, now);
+            self.keep_call::<M>(slot, for_io, now);
         }
     }
 
     #[inline(never)]
-    fn keep_call<M: Mode>(&mut self, activity: &Activity, now: Time) {
-        if let Some(record) = call_record(&self.layout, activity, now, false) {
+    fn keep_call<M: Mode>(&mut self, slot: u32, for_io: bool, now: Time) {
+        let activity = self.ranks.activity(slot);
+        if let Some(record) = call_record(&self.layout, activity, for_io, now, false) {
             self.records.timeline.calls.add::<M>(now, record);
         }
     }
@@ -220,12 +284,13 @@ impl Hosts {
             for activity in activities {
                 let begun = !matches!(activity.phase, Phase::Parked | Phase::Ready);
                 if begun && log.wants_call(rank, activity.since, now) {
-                    calls.extend(call_record(&self.layout, activity, now, true));
+                    let for_io = self.waits_for_io(activity);
+                    calls.extend(call_record(&self.layout, activity, for_io, now, true));
                 }
             }
         }
         let unfinished = (calls.len() - kept) as u64;
-        let steps = &self.mpi.log.steps.rows;
+        let steps = &self.observers.steps.rows;
         TimelineMeasured {
             seen: [log.calls.seen() + unfinished, steps.seen(), log.accesses.seen()],
             calls,
@@ -258,7 +323,7 @@ impl TimelineMeasured {
 
 /// The row of `activity`, which ends at `now` or, if `unfinished`, is in progress then; `None` for a report, which is
 /// not a call.
-fn call_record(layout: &Layout, activity: &Activity, now: Time, unfinished: bool) -> Option<CallRecord> {
+fn call_record(layout: &Layout, activity: &Activity, for_io: bool, now: Time, unfinished: bool) -> Option<CallRecord> {
     let op = &activity.op;
     if matches!(op.kind, OpKind::Report { .. }) {
         return None;
@@ -271,7 +336,7 @@ fn call_record(layout: &Layout, activity: &Activity, now: Time, unfinished: bool
         call: op.id.0,
         kind: what.kind,
         stream: op.stream,
-        charge: charge(activity),
+        charge: charge(op, for_io),
         unfinished,
         peer: what.peer,
         request: what.request,

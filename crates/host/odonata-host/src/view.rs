@@ -2,7 +2,7 @@
 
 use crate::Hosts;
 use crate::metrics::{IoRecord, IterationRecord, MessageRecord, RankMetrics};
-use crate::mpi::match_log::MatchRecord;
+use crate::observe::matches::MatchRecord;
 use crate::params::JobProgram;
 use odonata_engine::Time;
 use odonata_network::Histogram;
@@ -73,7 +73,7 @@ impl Hosts {
 
     /// The decisions of message matching in order, if recorded.
     pub fn match_records(&self) -> &[MatchRecord] {
-        self.mpi.log.records()
+        self.observers.matches.records()
     }
 
     /// Message latency from call to arrival, per traffic class: `2 job` is the job's MPI, `2 job + 1` its I/O.

@@ -290,10 +290,10 @@ impl Fluid {
         *self.to_fill.edit::<C>(0) = false;
         let now = ctx.now();
         let [mut changed, mut to_book, mut queues] = std::mem::take(&mut self.looked_at);
-        let (flights, books) = (&mut self.flights, self.blame.is_on());
+        let (flights, is_blamed) = (&mut self.flights, self.blame.is_on());
         let mut left = 0;
         let filled = self.rates.fill::<C>(|flow, rate| {
-            if books {
+            if is_blamed {
                 to_book.push(flow);
             }
             let flight = flights.get(flow as usize);

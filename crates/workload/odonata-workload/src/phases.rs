@@ -316,6 +316,10 @@ impl Program for Phases {
         self.phases.iter().map(|phase| phase.look_ahead()).max().unwrap_or(1)
     }
 
+    fn has_one_stream(&self) -> bool {
+        self.phases.iter().all(|phase| phase.has_one_stream())
+    }
+
     /// If a phase runs as a whole, each rank begins a phase when it has ended the previous one.
     fn under_loggops(&self, params: &LogGops) -> Option<Arc<dyn Program>> {
         let modelled: Vec<_> = self.phases.iter().map(|phase| phase.under_loggops(params)).collect();

@@ -110,6 +110,12 @@ pub trait Program: Send + Sync + std::fmt::Debug {
         256
     }
 
+    /// Whether all operations are in stream 0. If not, the executor of a rank searches for a second stream. Default: it
+    /// searches.
+    fn has_one_stream(&self) -> bool {
+        false
+    }
+
     /// The same program under the LogGOPS model, if the model runs it as a whole: the model gives the end of each rank
     /// ([`OpKind::Elapsed`]). Default: none.
     fn under_loggops(&self, params: &LogGops) -> Option<Arc<dyn Program>> {
@@ -230,6 +236,10 @@ impl<P: Program + ?Sized> Program for Arc<P> {
 
     fn look_ahead(&self) -> u32 {
         (**self).look_ahead()
+    }
+
+    fn has_one_stream(&self) -> bool {
+        (**self).has_one_stream()
     }
 
     fn under_loggops(&self, params: &LogGops) -> Option<Arc<dyn Program>> {

@@ -250,6 +250,19 @@ fn every_request_is_waited_for_before_its_number_is_used_again() {
 }
 
 #[test]
+fn programs_that_declare_one_stream_use_no_other() {
+    let mut declared = 0;
+    for program in programs().iter().filter(|program| program.has_one_stream()) {
+        declared += 1;
+        for rank in 0..program.ranks() {
+            let other = operations(&**program, rank).find(|op| op.stream != 0);
+            assert_eq!(other, None, "rank {rank} of {}", program.describe());
+        }
+    }
+    assert!(declared > 50, "{declared}");
+}
+
+#[test]
 fn iterations_are_as_many_as_each_rank_marks() {
     let mut known = 0;
     for program in programs() {

@@ -164,11 +164,11 @@ impl Hosts {
             if slot == NIL {
                 return None;
             }
-            let activity = self.ranks.activity(slot);
-            if !activity.background {
-                return (activity.phase == Phase::Blocked).then_some(slot);
+            let caller = self.mpi.calls.get(slot).caller;
+            if caller != NIL {
+                return (self.ranks.activity(caller).phase == Phase::Blocked).then_some(caller);
             }
-            request = activity.request;
+            request = self.mpi.calls.schedule(slot)?.request;
         }
     }
 }

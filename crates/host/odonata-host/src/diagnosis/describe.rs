@@ -102,6 +102,7 @@ impl Hosts {
             }
             Failure::Program { rank, at } => {
                 let why = self
+                    .ranks
                     .program_failure(rank, at)
                     .unwrap_or_else(|| "the program cannot continue".to_owned());
                 (FailureKind::Program, format!("{}: {why}", self.layout.name(rank)))

@@ -118,8 +118,7 @@ impl Hosts {
                 kind: request.kind,
             }));
         }
-        let background = self.ranks.background();
-        let mut collectives: Vec<(u32, Op)> = background.map(|activity| (activity.rank, activity.op)).collect();
+        let mut collectives: Vec<(u32, Op)> = self.mpi.calls.background().collect();
         // The order of slots does not follow the order of calls.
         collectives.sort_unstable_by_key(|&(rank, op)| (rank, op.id));
         list.extend(

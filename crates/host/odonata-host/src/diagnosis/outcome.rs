@@ -334,6 +334,7 @@ impl Hosts {
             (incoming, "messages to be received"),
             (self.mpi.deferred.live(), "deferred protocol actions"),
             (self.ranks.live(), "operations"),
+            (self.mpi.calls.live(), "calls"),
             (self.transport.live(), "messages within nodes"),
             (self.io.calls.live(), "file transfers"),
             (self.io.client.live(), "requests to storage"),
@@ -342,7 +343,7 @@ impl Hosts {
         if let Some((count, what)) = left.into_iter().find(|&(count, _)| count > 0) {
             return Err(format!("{count} {what} are still open"));
         }
-        self.audit_jobs()?;
+        self.jobs.audit()?;
         self.io.fault_waits.audit()?;
         self.io.metadata.audit()?;
         self.io.servers.audit()

@@ -190,7 +190,7 @@ impl Hosts {
             Call::StageIn => StorageOperation::Stage,
             Call::Read | Call::Metadata(_) => StorageOperation::Read {
                 rerouted: false,
-                tolerates_loss: self.reads_survivors(rank),
+                tolerates_loss: self.ranks.reads_survivors(rank),
             },
         };
         self.io.calls.calls.edit::<C>(slot).parts = parts.len() as u32;
@@ -309,7 +309,7 @@ impl Hosts {
             timeouts: call.timeouts,
         });
         if completed.lost {
-            self.note_lost::<C>(rank);
+            self.ranks.note_lost::<C>(rank);
         }
         if write && self.layout.job_of(rank).files.write_behind > Bytes::ZERO {
             self.end_write_behind(ctx, slot);

@@ -101,7 +101,7 @@ impl Hosts {
         match header.client.requester() {
             Requester::Rank(_) => {
                 let client = &self.io.client;
-                self.ranks.lost.rank_hears::<C>(|| client.request_of(attempt));
+                self.observers.lost.rank_hears::<C>(|| client.request_of(attempt));
             }
             Requester::Server(_) => self.io_observer().server_hears_from_below::<C>(attempt),
         }

@@ -68,6 +68,6 @@ impl Hosts {
     /// The instrument of the I/O layer.
     #[inline(always)]
     pub(crate) fn io_observer(&mut self) -> &mut LostTime {
-        &mut self.ranks.lost
+        &mut self.observers.lost
     }
 }

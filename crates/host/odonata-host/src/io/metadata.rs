@@ -134,7 +134,7 @@ impl MetadataNodes {
 }
 
 impl Hosts {
-    /// Begins `call` of `rank` in operation `slot` for (directory, file), if it takes any time.
+    /// Begins `call` of `rank` in call `slot` of the MPI library for (directory, file), if it takes any time.
     pub(crate) fn call_metadata<C: HostContext>(
         &mut self,
         ctx: &mut C,
@@ -149,8 +149,7 @@ impl Hosts {
         if !waits && !syncs && !removes && self.layout.metadata_servers() == 0 {
             return;
         }
-        let requests = &mut self.mpi.requests;
-        let request = requests.open_blocking::<C>(&mut self.ranks, slot, RequestKind::Io);
+        let request = self.mpi.open_request::<C>(slot, RequestKind::Io);
         let name = (file, directory.into(), 0);
         let call = OpenCall::new(ctx.now(), Call::Metadata(call), (rank, request), name);
         let transfer = self.io.calls.calls.allocate::<C>(call);

@@ -421,7 +421,7 @@ impl Hosts {
     /// The piece that `origin` waits for has arrived.
     pub(crate) fn state_piece_arrival<C: HostContext>(&mut self, origin: Origin) {
         let servers = self.io.servers.servers.measured();
-        self.ranks.lost.piece_arrives::<C>(|| servers.request_of(origin));
+        self.observers.lost.piece_arrives::<C>(|| servers.request_of(origin));
     }
 
     /// Job `owner` has ended, as `server` hears now.

@@ -16,13 +16,11 @@
 //! path between ranks of a node. It counts as packets of the sender's job but not as a message of a rank, and occupies
 //! no rank.
 
-use crate::Hosts;
-use crate::context::HostContext;
-use crate::event::HostEvent;
-use crate::lost::Dependent;
-use crate::params::JobProgram;
-use crate::payload::{JobSignal, Payload};
-use crate::send::{SendRequest, traffic_of};
+use super::effect::JobEffect;
+use crate::layout::Layout;
+use crate::observe::Observer;
+use crate::payload::JobSignal;
+use crate::turn::Turn;
 use odonata_engine::{Mode, RangeStore, SparseStore, Store, Time};
 
 /// Size of a control message between ranks, in bytes: an envelope with job, rank and kind.
@@ -66,9 +64,11 @@ pub(crate) fn reports(ranks: u32) -> impl Iterator<Item = u32> {
     (0..ranks).map(move |rank| 1 + children(rank, ranks).count() as u32)
 }
 
-/// What the ranks of a part know about the ends of ranks and jobs.
+/// What the ranks of a part know about the ends of ranks and jobs. It takes ends of ranks and signals, and returns
+/// [effects](JobEffect).
 #[derive(Debug)]
 pub(crate) struct JobControl {
+    layout: Layout,
     /// Per rank: reports of ends that are missing before it reports; empty if no job waits for another.
     unreported: SparseStore<u32>,
     /// Per job, at its rank 0.
@@ -83,8 +83,14 @@ odonata_engine::journalled!(JobControl {
 });
 
 impl JobControl {
-    pub(crate) fn new(unreported: SparseStore<u32>, awaited: Vec<Awaited>, last_effective: RangeStore<Time>) -> Self {
+    pub(crate) fn new(
+        layout: Layout,
+        unreported: SparseStore<u32>,
+        awaited: Vec<Awaited>,
+        last_effective: RangeStore<Time>,
+    ) -> Self {
         JobControl {
+            layout,
             unreported,
             awaited: Store::from_vec(awaited),
             last_effective,
@@ -114,178 +120,112 @@ impl JobControl {
     pub(crate) fn awaited(&self, job: u16) -> Awaited {
         *self.awaited.get(u32::from(job))
     }
-}
 
-impl Hosts {
-    /// Lets `rank` begin, immediately or after the start delay of its job.
-    fn begin_rank<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
-        let place = self.layout.place(rank);
-        match self.layout.job(place.job).start {
-            Time::ZERO => self.start_rank(ctx, rank),
-            delay => {
-                self.ranks.lost.may_start::<C>(rank);
-                ctx.schedule(place.lp, ctx.now() + delay, HostEvent::Start { rank });
-            }
-        }
-    }
-
-    /// Starts the program or the source of `rank`, after its stage-in if it has one.
-    pub(crate) fn start_rank<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
-        self.ranks.lost.continues(Dependent::Start(rank), ctx.now());
-        if !self.begin_stage_in(ctx, rank) {
-            self.start_program(ctx, rank);
-        }
-    }
-
-    /// Starts the program after the stage-in.
-    pub(crate) fn start_program<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
-        self.records.edit_metrics::<C>(rank).start = Some(ctx.now());
-        (self.ranks.lost).start_rank::<C>(rank, self.layout.place(rank).job, ctx.now());
-        match self.layout.job_of(rank).program {
-            JobProgram::Program(_) => self.advance(ctx, rank),
-            JobProgram::Synthetic { .. } => self.start_source(ctx, rank),
-        }
-    }
-
-    pub(crate) fn end_rank<C: HostContext>(&mut self, ctx: &mut C, rank: u32, end: Time) {
-        let metrics = self.records.edit_metrics::<C>(rank);
-        metrics.finished = true;
-        metrics.end = end;
+    /// `rank` ends at `end`.
+    pub(crate) fn rank_ends<M: Mode>(&mut self, turn: &mut Turn<'_, JobEffect>, rank: u32, end: Time) {
         let job = self.layout.job_of(rank);
         if job.tells_servers || !job.watchers.is_empty() {
-            self.ranks.lost.ends::<C>(rank, end);
-            self.report_end(ctx, rank);
+            turn.observers.rank_ends::<M>(rank, end);
+            self.report_end::<M>(turn, rank);
         }
     }
 
     /// Reports the end of `rank`, or of all ranks of a subtree below it.
-    fn report_end<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
-        self.ranks.lost.needs_current::<C>(Dependent::Ended(rank));
-        let missing = self.jobs.unreported.edit::<C>(rank);
+    fn report_end<M: Mode>(&mut self, turn: &mut Turn<'_, JobEffect>, rank: u32) {
+        turn.observers.end_is_reported::<M>(rank);
+        let missing = self.unreported.edit::<M>(rank);
         *missing -= 1;
         if *missing > 0 {
             return;
         }
-        self.ranks.lost.is_complete::<C>(Dependent::Ended(rank), ctx.now());
-        if let Some(parent) = self.parent(rank) {
-            self.signal(ctx, rank, parent, JobSignal::RanksEnded);
+        turn.observers.ranks_have_ended::<M>(rank, turn.now);
+        if let Some(parent) = self.layout.parent(rank) {
+            turn.signals(rank, parent, JobSignal::RanksEnded);
             return;
         }
-        let number = self.layout.place(rank).job;
-        let job = self.layout.job(number);
-        let tells_servers = job.tells_servers;
-        for watcher in 0..job.watchers.len() {
-            let waiting = self.layout.job(number).watchers[watcher];
-            let root = self.layout.job(waiting).first_rank;
-            self.signal(ctx, rank, root, JobSignal::JobEnded);
-        }
-        if tells_servers {
-            self.tell_servers(ctx, rank);
-        }
-    }
-
-    /// The parent of `rank` in the tree of its job; `None` for rank 0.
-    pub(crate) fn parent(&self, rank: u32) -> Option<u32> {
-        let first = self.layout.job_of(rank).first_rank;
-        let local = rank - first;
-        (local > 0).then(|| first + (local & (local - 1)))
-    }
-
-    pub(crate) fn pass_on<C: HostContext>(&mut self, ctx: &mut C, rank: u32, signal: JobSignal) {
         let job = self.layout.job_of(rank);
-        let (first, ranks) = (job.first_rank, job.ranks);
-        for child in children(rank - first, ranks) {
-            self.signal(ctx, rank, first + child, signal);
+        for &waiting in &job.watchers {
+            turn.signals(rank, self.layout.job(waiting).first_rank, JobSignal::JobEnded);
+        }
+        if job.tells_servers {
+            turn.effects.push(JobEffect::TellServers { rank });
         }
     }
 
-    pub(crate) fn signal<C: HostContext>(&mut self, ctx: &mut C, from: u32, to: u32, signal: JobSignal) {
-        let request = SendRequest {
-            source: self.layout.endpoint_of_rank(from),
-            target: self.layout.endpoint_of_rank(to),
-            bytes: CONTROL_BYTES,
-            traffic: traffic_of(self.layout.place(from).job, false),
-            payload: Payload::JobControl { from, to, signal },
-            created: ctx.now(),
-            software: self.send_software(CONTROL_BYTES),
-            notify_sent: false,
-            notify_arrived: true,
-        };
-        self.send(ctx, request);
+    /// Relays a signal from `rank` to its children in the tree of its job.
+    pub(crate) fn pass_on(&self, turn: &mut Turn<'_, JobEffect>, rank: u32, signal: JobSignal) {
+        let job = self.layout.job_of(rank);
+        for child in children(rank - job.first_rank, job.ranks) {
+            turn.signals(rank, job.first_rank + child, signal);
+        }
     }
 
-    /// Handles a control message that has arrived at `rank`.
-    pub(crate) fn job_signal_arrived<C: HostContext>(&mut self, ctx: &mut C, from: u32, rank: u32, signal: JobSignal) {
+    /// Handles a control message from rank `from` that has arrived at `rank`.
+    pub(crate) fn signal_arrives<M: Mode>(
+        &mut self,
+        turn: &mut Turn<'_, JobEffect>,
+        from: u32,
+        rank: u32,
+        signal: JobSignal,
+    ) {
         match signal {
-            JobSignal::RanksEnded => self.report_end(ctx, rank),
-            JobSignal::JobEnded => {
-                let ended = self.layout.place(from).job;
-                self.job_ended(ctx, rank, ended);
-            }
-            JobSignal::Start => {
-                self.pass_on(ctx, rank, signal);
-                self.begin_rank(ctx, rank);
-            }
-            JobSignal::RanksStaged => self.report_staged(ctx, rank),
-            JobSignal::Staged => {
-                self.pass_on(ctx, rank, signal);
-                self.start_program(ctx, rank);
-            }
-            JobSignal::Stop => {
-                self.pass_on(ctx, rank, signal);
-                self.stop_now(ctx, rank);
-            }
+            JobSignal::RanksEnded => self.report_end::<M>(turn, rank),
+            JobSignal::JobEnded => self.job_ended::<M>(turn, rank, self.layout.place(from).job),
+            JobSignal::RanksStaged => turn.effects.push(JobEffect::ReportStaged { rank }),
+            JobSignal::Start => self.relay(turn, rank, signal, JobEffect::Begin { rank }),
+            JobSignal::Staged => self.relay(turn, rank, signal, JobEffect::StartProgram { rank }),
+            JobSignal::Stop => self.relay(turn, rank, signal, JobEffect::Stop { rank }),
         }
+    }
+
+    /// Relays a signal, which then has `effect` at `rank`.
+    fn relay(&self, turn: &mut Turn<'_, JobEffect>, rank: u32, signal: JobSignal, effect: JobEffect) {
+        self.pass_on(turn, rank, signal);
+        turn.effects.push(effect);
     }
 
     /// Tells `rank`, rank 0 of its job, that job `ended` has ended.
-    fn job_ended<C: HostContext>(&mut self, ctx: &mut C, rank: u32, ended: u16) {
+    fn job_ended<M: Mode>(&mut self, turn: &mut Turn<'_, JobEffect>, rank: u32, ended: u16) {
         let number = self.layout.place(rank).job;
         let job = self.layout.job(number);
         let (starts, stops) = (job.start_after.contains(&ended), job.until.contains(&ended));
-        let awaited = self.jobs.awaited.edit::<C>(u32::from(number));
+        let awaited = self.awaited.edit::<M>(u32::from(number));
         awaited.start -= u16::from(starts);
         awaited.stop -= u16::from(stops);
         let (start, stop) = (starts && awaited.start == 0, stops && awaited.stop == 0);
         if starts {
-            self.ranks.lost.concerns(number);
-            self.ranks.lost.needs_current::<C>(Dependent::Awaited(rank));
+            turn.observers.job_end_is_heard::<M>(rank, number);
         }
         if start {
-            self.ranks.lost.is_complete::<C>(Dependent::Awaited(rank), ctx.now());
-            self.pass_on(ctx, rank, JobSignal::Start);
-            self.begin_rank(ctx, rank);
+            turn.observers.job_may_start::<M>(rank, turn.now);
+            self.relay(turn, rank, JobSignal::Start, JobEffect::Begin { rank });
         }
         if stop {
-            self.pass_on(ctx, rank, JobSignal::Stop);
-            self.stop_now(ctx, rank);
+            self.relay(turn, rank, JobSignal::Stop, JobEffect::Stop { rank });
         }
-    }
-
-    fn stop_now<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
-        if !self.records.metrics(rank).finished {
-            self.ranks.lost.note::<C>(Dependent::StopNotice(rank));
-        }
-        self.stop_source(ctx, rank);
     }
 
     /// Checks that all job signals have reached their receivers.
     ///
     /// # Errors
     /// Names the job or rank that misses a signal.
-    pub(crate) fn audit_jobs(&self) -> Result<(), String> {
-        if let Some((rank, _)) = self.jobs.unreported.iter().find(|&(_, &missing)| missing > 0) {
+    pub(crate) fn audit(&self) -> Result<(), String> {
+        if let Some((rank, _)) = self.unreported.iter().find(|&(_, &missing)| missing > 0) {
             return Err(format!("{} has not reported its end", self.layout.name(rank)));
         }
-        let (layout, jobs) = (&self.layout, &self.jobs);
-        let heard = |job: &u16| !layout.has(layout.job(*job).first_rank) || jobs.awaited(*job) == Awaited::default();
-        match (0..self.jobs()).find(|job| !heard(job)) {
-            None => Ok(()),
-            Some(job) => Err(format!(
-                "job \"{}\" has not received the end of another job",
-                layout.job(job).name
-            )),
+        let layout = &self.layout;
+        for (number, job) in (0..).zip(layout.jobs.iter()) {
+            if layout.has(job.first_rank) && self.awaited(number) != Awaited::default() {
+                return Err(format!("job \"{}\" has not received the end of another job", job.name));
+            }
         }
+        Ok(())
+    }
+}
+
+impl Turn<'_, JobEffect> {
+    fn signals(&mut self, from: u32, to: u32, signal: JobSignal) {
+        self.effects.push(JobEffect::Signal { from, to, signal });
     }
 }
 

@@ -49,6 +49,7 @@ impl Hosts {
             HostEvent::ClientRetry { .. }
             | HostEvent::Start { .. }
             | HostEvent::Resume { .. }
+            | HostEvent::StepEnds { .. }
             | HostEvent::DeviceBegins { .. }
             | HostEvent::DeviceDone { .. }
             | HostEvent::DrainDone { .. }

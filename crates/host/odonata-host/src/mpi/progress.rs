@@ -8,10 +8,6 @@
 //! In both modes, matching and the completion of messages in flight occupy no rank time. File access calls do not count
 //! as MPI calls here; waits for requests do. A rank whose program has ended is inside `MPI_Finalize`.
 
-use crate::Hosts;
-use crate::context::HostContext;
-use crate::rank::activity::Phase;
-use crate::settings::Progress;
 use odonata_engine::{List, Mode, NIL, Pool, SparseStore};
 use odonata_workload::OpKind;
 
@@ -23,7 +19,7 @@ pub(crate) enum ProtocolWork {
     /// Send the data that a CTS requests.
     SendData { outgoing: u32 },
     /// Continue a non-blocking collective whose step is complete.
-    CollectiveStep { activity: u32 },
+    CollectiveStep { call: u32 },
 }
 
 /// Work that waits for the rank's next call.
@@ -35,24 +31,55 @@ struct Deferred {
 
 odonata_engine::slots!(Deferred);
 
-/// Deferred protocol work: what the library of each rank must do in its next call.
+/// Which ranks are in the library, and what it must do in the next call of each of the others.
 #[derive(Debug)]
 pub(crate) struct DeferredWork {
     queues: SparseStore<List>,
     work: Pool<Deferred>,
+    /// Calls of each rank that are in the library; empty if progress is asynchronous.
+    calls: SparseStore<u32>,
 }
-odonata_engine::journalled!(DeferredWork { queues, work });
+odonata_engine::journalled!(DeferredWork { queues, work, calls });
 
 impl DeferredWork {
-    pub(crate) fn new(queues: SparseStore<List>) -> Self {
+    /// For ranks with these queues. Without `calls`, progress is asynchronous.
+    pub(crate) fn new(queues: SparseStore<List>, calls: SparseStore<u32>) -> Self {
         DeferredWork {
             queues,
             work: Pool::new(),
+            calls,
+        }
+    }
+
+    #[inline]
+    fn is_asynchronous(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// Whether the library of `rank` makes progress now.
+    #[inline]
+    pub(super) fn may_progress(&self, rank: u32) -> bool {
+        self.is_asynchronous() || *self.calls.get(rank) > 0
+    }
+
+    /// A call of `rank` enters the library.
+    #[inline]
+    pub(super) fn enter<M: Mode>(&mut self, rank: u32) {
+        if !self.is_asynchronous() {
+            *self.calls.edit::<M>(rank) += 1;
+        }
+    }
+
+    /// A call of `rank` leaves the library.
+    #[inline]
+    pub(super) fn leave<M: Mode>(&mut self, rank: u32) {
+        if !self.is_asynchronous() {
+            *self.calls.edit::<M>(rank) -= 1;
         }
     }
 
     /// Defers `work` to the next call of `rank`.
-    fn defer<M: Mode>(&mut self, rank: u32, work: ProtocolWork) {
+    pub(super) fn defer<M: Mode>(&mut self, rank: u32, work: ProtocolWork) {
         let mut queue = *self.queues.get(rank);
         let slot = self.work.allocate::<M>(Deferred { work, next: NIL });
         queue.push::<M, _>(&mut self.work, slot);
@@ -61,7 +88,7 @@ impl DeferredWork {
 
     /// Takes the oldest deferred work of `rank`.
     #[inline]
-    fn next<M: Mode>(&mut self, rank: u32) -> Option<ProtocolWork> {
+    pub(super) fn next<M: Mode>(&mut self, rank: u32) -> Option<ProtocolWork> {
         if self.queues.get(rank).is_empty() {
             return None;
         }
@@ -94,48 +121,4 @@ pub(crate) fn is_mpi_call(kind: &OpKind) -> bool {
             | OpKind::Iread { .. }
             | OpKind::Iwrite { .. }
     )
-}
-
-impl Hosts {
-    /// Whether the library of `rank` makes progress now.
-    #[inline]
-    pub(crate) fn may_progress(&self, rank: u32) -> bool {
-        self.params.mpi.progress == Progress::Asynchronous || self.inside(rank)
-    }
-
-    /// Whether `rank` is inside an MPI call.
-    #[inline]
-    fn inside(&self, rank: u32) -> bool {
-        self.records.metrics(rank).finished
-            || self.ranks.activities_of(rank).any(|activity| {
-                matches!(activity.phase, Phase::Blocked | Phase::Woken | Phase::Busy) && is_mpi_call(&activity.op.kind)
-            })
-    }
-
-    /// Does `work` for `rank`, now or in its next call.
-    pub(crate) fn progress<C: HostContext>(&mut self, ctx: &mut C, rank: u32, work: ProtocolWork) {
-        if self.may_progress(rank) {
-            self.work(ctx, work);
-        } else {
-            self.ranks.lost.defer_work::<C>(work);
-            self.mpi.deferred.defer::<C>(rank, work);
-        }
-    }
-
-    /// Does all work deferred to this call of `rank`.
-    pub(crate) fn catch_up<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
-        while let Some(work) = self.mpi.deferred.next::<C>(rank) {
-            self.work(ctx, work);
-        }
-    }
-
-    fn work<C: HostContext>(&mut self, ctx: &mut C, work: ProtocolWork) {
-        let before = self.ranks.lost.do_work::<C>(work);
-        match work {
-            ProtocolWork::SendCts { incoming } => self.send_cts(ctx, incoming),
-            ProtocolWork::SendData { outgoing } => self.send_data(ctx, outgoing),
-            ProtocolWork::CollectiveStep { activity } => self.settle(ctx, activity),
-        }
-        self.ranks.lost.is_now(before);
-    }
 }

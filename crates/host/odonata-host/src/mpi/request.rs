@@ -11,9 +11,9 @@ pub(crate) mod wait;
 
 use crate::diagnosis::outcome::InvalidOperation;
 use crate::mpi::persistent::PersistentOperation;
-use crate::rank::Ranks;
 use odonata_engine::{List, Mode, NIL, Pool, SparseStore};
 use odonata_workload::{OpId, OpKind, Request};
+use wait::Selection;
 
 /// The kind of event that completes a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -39,7 +39,7 @@ enum State {
 pub(crate) struct RequestCell {
     /// The program's number, or [`NIL`] (the number of [`Request::DETACHED`], which has no request).
     pub(crate) number: u32,
-    /// The waiting operation, or [`NIL`].
+    /// The waiting call, or [`NIL`].
     pub(crate) waiter: u32,
     rank: u32,
     previous: u32,
@@ -73,11 +73,11 @@ impl RequestCell {
         }
     }
 
-    /// Whether it is one of the requests `first .. first + count` that a call of `waiter` names.
+    /// Whether it is one of the requests that call `waiter` selects.
     #[inline]
-    fn concerns(&self, waiter: u32, first: Request, count: u32) -> bool {
-        self.number >= first.0
-            && self.number - first.0 < count
+    fn concerns(&self, waiter: u32, selection: Selection) -> bool {
+        self.number >= selection.first
+            && self.number - selection.first < selection.count
             && self.state != State::Idle
             && (self.waiter == NIL || self.waiter == waiter)
     }
@@ -128,11 +128,10 @@ impl Requests {
         self.cells.live()
     }
 
-    /// Opens a request that operation `waiter` waits for from the start.
-    pub(crate) fn open_blocking<M: Mode>(&mut self, ranks: &mut Ranks, waiter: u32, kind: RequestKind) -> u32 {
-        let activity = ranks.edit_activity::<M>(waiter);
-        activity.pending += 1;
-        let cell = RequestCell::new(activity.rank, activity.op.id, kind);
+    /// Opens a request of operation `op` of `rank`, for which call `waiter` waits from the start.
+    #[inline]
+    pub(super) fn open_blocking<M: Mode>(&mut self, (rank, op): (u32, OpId), waiter: u32, kind: RequestKind) -> u32 {
+        let cell = RequestCell::new(rank, op, kind);
         self.cells.allocate::<M>(RequestCell { waiter, ..cell })
     }
 
@@ -153,11 +152,24 @@ impl Requests {
     }
 
     /// Opens an idle persistent request of `rank` for `operation`.
-    pub(crate) fn open_persistent<M: Mode>(&mut self, rank: u32, op: OpId, number: Request, operation: OpKind) {
-        let plan = self.plans.allocate::<M>(PersistentOperation::new(operation));
+    ///
+    /// # Errors
+    /// The number is in use or reserved for detached operations.
+    pub(crate) fn open_persistent<M: Mode>(
+        &mut self,
+        rank: u32,
+        op: OpId,
+        operation: PersistentOperation,
+    ) -> Result<(), InvalidOperation> {
+        let number = operation.number();
+        if number == Request::DETACHED || self.numbered(rank, number).is_some() {
+            return Err(InvalidOperation::Active(number.0));
+        }
+        let plan = self.plans.allocate::<M>(operation);
         let slot = self.open_numbered::<M>(rank, op, number, RequestKind::Nothing);
         let cell = self.cells.edit::<M>(slot);
         (cell.plan, cell.state) = (plan, State::Idle);
+        Ok(())
     }
 
     /// Persistent request `number` of `rank`, with its operation.

@@ -7,6 +7,8 @@
 //! A rank keeps counters only for peers that it communicates with, in a few short chains: a table of all pairs would
 //! grow with the square of the number of ranks.
 
+use super::collective::MOST_BACKGROUND;
+use crate::diagnosis::outcome::InvalidOperation;
 use crate::layout::Layout;
 use odonata_engine::{Mode, NIL, Pool, SparseStore, Store};
 use odonata_workload::Comm;
@@ -94,13 +96,29 @@ impl SequenceNumbers {
         self.next_to_send::<M>(layout, rank, layout.local(rank), context(comm, true))
     }
 
-    /// Counts the start (`more`) or end of a non-blocking collective of `rank` on `comm`; returns the number of active
-    /// ones.
-    pub(crate) fn count_background<M: Mode>(&mut self, layout: &Layout, rank: u32, comm: Comm, more: bool) -> u32 {
+    /// Counts the start of a non-blocking collective of `rank` on `comm`.
+    ///
+    /// # Errors
+    /// Too many are active.
+    pub(crate) fn begin_background<M: Mode>(
+        &mut self,
+        layout: &Layout,
+        rank: u32,
+        comm: Comm,
+    ) -> Result<(), InvalidOperation> {
         let slot = self.pair::<M>(layout, rank, layout.local(rank), context(comm, true));
-        let open = &mut self.counters.edit::<M>(slot).received;
-        *open = if more { *open + 1 } else { *open - 1 };
-        *open
+        let active = &mut self.counters.edit::<M>(slot).received;
+        *active += 1;
+        if *active > MOST_BACKGROUND {
+            return Err(InvalidOperation::TooManyCollectives);
+        }
+        Ok(())
+    }
+
+    /// Counts the end of a non-blocking collective of `rank` on `comm`.
+    pub(crate) fn end_background<M: Mode>(&mut self, layout: &Layout, rank: u32, comm: Comm) {
+        let slot = self.pair::<M>(layout, rank, layout.local(rank), context(comm, true));
+        self.counters.edit::<M>(slot).received -= 1;
     }
 
     /// Number of active non-blocking collectives of `rank` in `context`.

@@ -1,4 +1,4 @@
-//! The executor: pulls the operations of a rank, begins them in order, and retires them.
+//! The executor: pulls the operations of a rank, begins them in order, and removes those that have ended.
 //!
 //! A rank with one stream pulls an operation when its predecessor is complete. A rank with several streams looks [as
 //! far ahead](odonata_workload::Program::look_ahead) as the program says. It begins an operation as soon as its stream
@@ -6,251 +6,142 @@
 //!
 //! ```text
 //!  pull ──> Parked ──> Ready ──> (Delayed: jitter of the call) ──> perform ──┬──> Blocked: requests ──┐
-//!                                                                            └────────────────────────┴──> Busy: costs ──> retire
+//!                                                                            └────────────────────────┴──> Busy: costs ──> end
 //! ```
 //!
-//! `call` defines the effect of an operation. The first complete request wakes a wait for one of several; the wait
+//! `perform` defines the effect of an operation. The first complete request wakes a wait for one of several; the wait
 //! takes the complete requests at the end of that event.
-//!
-//! `advance` runs once at the end of every event of a rank and never from within, so that nothing recurses however many
-//! operations take no time.
 
-use crate::Hosts;
-use crate::context::HostContext;
+use super::activity::{Activity, Phase};
+use super::zero_time_guard::ZeroTimeGuard;
+use super::{RankExecutor, SCAN, look_ahead};
 use crate::diagnosis::outcome::Failure;
-use crate::event::HostEvent;
-use crate::lost::path::PathCall;
-use crate::mpi::progress::ProtocolWork;
-use crate::rank::activity::{Activity, Phase};
-use crate::rank::zero_time_guard::ZeroTimeGuard;
-use crate::rank::{SCAN, look_ahead};
-use crate::timeline::Charge;
-use crate::timeline::call::charge;
 use odonata_engine::{Mode, Time};
-use odonata_workload::{Op, OpKind};
+use odonata_workload::Op;
 
-impl Hosts {
-    /// Metrics of rank `rank` of `job` if the run ends at `now`, including the cost of its unfinished operations until
-    /// then. A wait that I/O would complete counts as MPI, since the kind of its request is not yet known.
-    pub fn metrics_until(&self, job: u16, rank: u32, now: Time) -> crate::RankMetrics {
-        let mut metrics = *self.metrics(job, rank);
-        for activity in self.ranks.activities_of(self.layout.job(job).first_rank + rank) {
-            if matches!(activity.phase, Phase::Parked | Phase::Ready) {
-                continue;
-            }
-            let time = now.saturating_sub(activity.since);
-            match charge(activity) {
-                Charge::Mpi => metrics.mpi += time,
-                Charge::Io => metrics.io += time,
-                // Both are charged when they begin.
-                Charge::Nothing if matches!(activity.op.kind, OpKind::Elapsed(_)) => {
-                    let left = activity.busy_until.saturating_sub(now);
-                    metrics.compute = metrics.compute.saturating_sub(left);
-                }
-                Charge::Compute | Charge::Nothing => {}
-            }
-        }
-        metrics.computes_until(now);
-        metrics
-    }
+/// What a rank does next.
+#[derive(Debug)]
+pub(crate) enum Next {
+    /// Begin operation `slot`.
+    Begin { slot: u32 },
+    /// Let `call`, for one of several requests, take those that are complete.
+    Wake { call: u32 },
+    /// Report an error of the program.
+    Fail(Box<Failure>),
+    /// Report an error of the program, which cannot go on.
+    Abort(Box<Failure>),
+    /// The rank has ended.
+    End,
+    /// Nothing, until an operation ends.
+    Wait,
+}
 
-    /// Begins every operation of `rank` that can begin now.
-    pub(crate) fn advance<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
-        let mut guard = ZeroTimeGuard::default();
+impl RankExecutor {
+    /// What `rank` does next at `now`; `guard` counts what it has begun in this event.
+    pub(crate) fn next<M: Mode>(&mut self, now: Time, rank: u32, guard: &mut ZeroTimeGuard) -> Next {
         loop {
             if self.interrupt.hear() {
-                return;
+                return Next::Wait;
             }
-            let state = *self.ranks.ranks.get(rank);
+            let state = self.ranks.get(rank);
             if state.ready > 0 {
-                let slot = self.ranks.next_ready::<C>(rank);
-                match self.ranks.activity(slot).phase {
-                    Phase::Woken => self.wake(ctx, slot),
-                    _ => self.begin(ctx, slot),
+                let slot = self.next_ready::<M>(rank);
+                let Activity { phase, call, .. } = *self.activities.get(slot);
+                if phase != Phase::Woken {
+                    return Next::Begin { slot };
                 }
-                continue;
+                self.activities.edit::<M>(slot).phase = Phase::Blocked;
+                return Next::Wake { call };
             }
-            let most = if state.parallel {
-                look_ahead(&self.layout, rank)
-            } else {
-                1
+            let most = match state.parallel {
+                true => look_ahead(&self.layout, rank),
+                false => 1,
             };
             if state.live_count >= most || state.exhausted {
                 break;
             }
-            match self.pull(ctx, rank) {
+            let (op, failed) = self.pull::<M>(now, rank);
+            match op {
                 Some(op) if !guard.allows(&op.kind) => {
-                    self.ranks.ranks.edit::<C>(rank).exhausted = true;
-                    self.fail(ctx, Failure::Endless { rank, op });
-                    return;
+                    self.ranks.edit::<M>(rank).exhausted = true;
+                    return Next::Abort(Box::new(match failed {
+                        true => Failure::Program { rank, at: now },
+                        false => Failure::Endless { rank, op },
+                    }));
                 }
-                Some(op) => self.ranks.admit::<C>(rank, op),
+                Some(op) => self.admit::<M>(rank, op),
                 // The interruption may have cut the program short.
-                None if self.interrupt.hear() => return,
-                None => self.ranks.ranks.edit::<C>(rank).exhausted = true,
+                None if self.interrupt.hear() => return Next::Wait,
+                None => self.ranks.edit::<M>(rank).exhausted = true,
+            }
+            if failed {
+                return Next::Fail(Box::new(Failure::Program { rank, at: now }));
             }
         }
-        let state = self.ranks.ranks.get(rank);
-        if state.exhausted && state.live_count == 0 && !self.records.metrics(rank).finished {
-            self.end_rank(ctx, rank, ctx.now());
-            // As in MPI_Finalize.
-            self.catch_up(ctx, rank);
+        let state = self.ranks.get(rank);
+        if state.exhausted && state.live_count == 0 && !state.ended {
+            self.ranks.edit::<M>(rank).ended = true;
+            return Next::End;
         }
+        Next::Wait
     }
 
-    /// The next operation of `rank`.
-    fn pull<C: HostContext>(&mut self, ctx: &mut C, rank: u32) -> Option<Op> {
-        let program = self.layout.program(rank)?;
+    /// The next operation of `rank`, and whether its program has failed.
+    fn pull<M: Mode>(&mut self, now: Time, rank: u32) -> (Option<Op>, bool) {
+        let Some(program) = self.layout.program(rank) else {
+            return (None, false);
+        };
         let local = self.layout.local(rank);
         if program.memory() > 0 {
-            return self.pull_with_memory(ctx, rank);
+            return self.pull_with_memory::<M>(now, rank);
         }
-        let state = self.ranks.ranks.edit::<C>(rank);
+        let state = self.ranks.edit::<M>(rank);
         if !state.parallel && state.cursor.op >= state.next_scan {
-            // Programs do not declare their number of streams. One search per window, over the next two windows, finds
-            // a second stream early enough and costs two pulls per operation.
+            // One search per window, over the next two windows, finds a second stream early enough and costs two pulls
+            // per operation.
             let mut cursor = state.cursor;
             let mut coming = std::iter::from_fn(|| program.next(local, &mut cursor)).take(2 * SCAN as usize);
-            state.parallel = coming.any(|op| op.stream != 0);
-            state.next_scan = state.cursor.op.saturating_add(SCAN);
+            let has_one_stream = program.has_one_stream();
+            state.parallel = !has_one_stream && coming.any(|op| op.stream != 0);
+            state.next_scan = match has_one_stream {
+                true => u32::MAX,
+                false => state.cursor.op.saturating_add(SCAN),
+            };
         }
         let op = program.next(local, &mut state.cursor);
-        if op.is_none() && !self.interrupt.hear() && program.broken(local, &state.cursor).is_some() {
-            let at = ctx.now();
-            self.fail(ctx, Failure::Program { rank, at });
-        }
-        op
+        let failed = op.is_none() && !self.interrupt.hear() && program.broken(local, &state.cursor).is_some();
+        (op, failed)
     }
 
-    /// Begins an operation; MPI and I/O calls take effect after a random delay.
-    fn begin<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
-        let now = ctx.now();
-        let activity = self.ranks.edit_activity::<C>(slot);
+    /// Operation `slot` begins at `now`.
+    #[inline]
+    pub(crate) fn begin<M: Mode>(&mut self, slot: u32, now: Time) {
+        let activity = self.activities.edit::<M>(slot);
         activity.since = now;
-        let rank = activity.rank;
-        let kind = activity.op.kind;
-        self.ranks.lost.call::<C>(slot, rank, now);
-        if !matches!(
-            kind,
-            OpKind::Compute { .. } | OpKind::Elapsed(_) | OpKind::Mark { .. } | OpKind::Report { .. }
-        ) {
-            let delay = self.transport.draw::<C>(rank, self.params.mpi.call_jitter);
-            if delay > Time::ZERO {
-                self.ranks.edit_activity::<C>(slot).phase = Phase::Delayed;
-                self.resume_at(ctx, slot, now + delay);
-                return;
-            }
-        }
-        self.perform(ctx, slot);
+        activity.phase = Phase::Blocked;
     }
 
-    fn resume_at<C: HostContext>(&self, ctx: &mut C, slot: u32, at: Time) {
-        let rank = self.ranks.activity(slot).rank;
-        ctx.schedule(self.layout.place(rank).lp, at, HostEvent::Resume { activity: slot });
+    /// Operation `slot` waits for the random delay of its call, or occupies its stream.
+    #[inline]
+    pub(crate) fn pauses<M: Mode>(&mut self, slot: u32, phase: Phase) {
+        self.activities.edit::<M>(slot).phase = phase;
     }
 
-    /// The time during which operation `slot` occupies its stream has passed.
-    pub(crate) fn resume<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
-        let Activity {
-            rank,
-            phase,
-            background,
-            ..
-        } = *self.ranks.activity(slot);
-        match phase {
-            Phase::Delayed => self.perform(ctx, slot),
-            _ if background => {
-                self.ranks.edit_activity::<C>(slot).phase = Phase::Blocked;
-                self.settle(ctx, slot);
-            }
-            _ => {
-                if self.next_step(ctx, slot) {
-                    self.settle(ctx, slot);
-                } else {
-                    self.retire(ctx, slot);
-                }
-            }
-        }
-        self.advance(ctx, rank);
+    /// Call `call` of the MPI library performs operation `slot`.
+    #[inline]
+    pub(crate) fn is_performed_by<M: Mode>(&mut self, slot: u32, call: u32) {
+        self.activities.edit::<M>(slot).call = call;
     }
 
-    /// All requests of operation `slot` are complete. It ends when its cost has passed, or continues with the next step
-    /// of a collective; a non-blocking collective continues when the library makes progress.
-    pub(crate) fn settle<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
-        let Activity {
-            background,
-            rank,
-            pending,
-            ..
-        } = *self.ranks.activity(slot);
-        if background && pending == 0 && !self.may_progress(rank) {
-            self.progress(ctx, rank, ProtocolWork::CollectiveStep { activity: slot });
-            return;
-        }
-        loop {
-            let now = ctx.now();
-            let activity = self.ranks.edit_activity::<C>(slot);
-            if activity.pending > 0 {
-                activity.phase = Phase::Blocked;
-                return;
-            }
-            self.handle_receives::<C>(slot, now);
-            let Activity {
-                rank,
-                op,
-                since,
-                busy_until,
-                ..
-            } = *self.ranks.activity(slot);
-            let end = now.max(busy_until);
-            let call = || (rank, PathCall::of(&op.kind, op.id.0), since);
-            self.ranks.lost.end_step::<C>(slot, end, call);
-            if end > now {
-                self.ranks.edit_activity::<C>(slot).phase = Phase::Busy;
-                self.resume_at(ctx, slot, end);
-                return;
-            }
-            if !self.next_step(ctx, slot) {
-                self.retire(ctx, slot);
-                return;
-            }
-        }
+    /// The pause of operation `slot` is over; returns what it was.
+    #[inline]
+    pub(crate) fn resume<M: Mode>(&mut self, slot: u32) -> Phase {
+        std::mem::replace(&mut self.activities.edit::<M>(slot).phase, Phase::Blocked)
     }
 
-    /// The processor handles the completed receives of operation `slot` one after the other, starting at `now` or when
-    /// it becomes free. Handling that overlaps with waiting costs no further time (LogP).
-    pub(crate) fn handle_receives<M: Mode>(&mut self, slot: u32, now: Time) {
-        if self.ranks.activity(slot).receives == 0 {
-            return;
-        }
-        let activity = self.ranks.edit_activity::<M>(slot);
-        let receives = std::mem::take(&mut activity.receives);
-        let cost = self.params.mpi.recv_overhead.times(receives.into());
-        activity.busy_until = now.max(activity.busy_until) + cost;
-        let busy_until = activity.busy_until;
-        self.ranks.lost.handle_receives::<M>(slot, busy_until);
-    }
-
-    pub(crate) fn retire<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
-        let activity = *self.ranks.activity(slot);
-        let rank = activity.rank;
-        let goes_on = (!activity.background).then_some(rank);
-        self.ranks
-            .lost
-            .retire::<C>(slot, goes_on, ctx.now(), |rank| self.layout.place(rank).job);
-        if activity.background {
-            self.ranks.end_background::<C>(slot);
-            self.end_background(ctx, &activity);
-            return;
-        }
-        let now = ctx.now();
-        let time = now - activity.since;
-        match charge(&activity) {
-            Charge::Mpi if time > Time::ZERO => self.records.edit_metrics::<C>(rank).mpi += time,
-            Charge::Io if time > Time::ZERO => self.records.edit_metrics::<C>(rank).io += time,
-            _ => {}
-        }
-        self.record_call::<C>(&activity, now);
-        self.ranks.remove::<C>(slot);
+    /// Removes operation `slot`, which has ended.
+    #[inline]
+    pub(crate) fn end<M: Mode>(&mut self, slot: u32) {
+        self.remove::<M>(slot);
     }
 }

@@ -3,11 +3,9 @@
 //! A rank whose program has memory has three additional words: the tag of the last message taken by a receive with any
 //! tag, the number of values reported, and whether data read since the last query are lost.
 
-use crate::Hosts;
-use crate::context::HostContext;
-use crate::diagnosis::outcome::{Failure, InvalidOperation};
+use super::RankExecutor;
+use crate::diagnosis::outcome::InvalidOperation;
 use crate::layout::Layout;
-use crate::metrics::ReportRecord;
 use crate::params::JobProgram;
 use odonata_engine::{Mode, SparseStore, Store, Time};
 use odonata_workload::{Op, Program, Seen};
@@ -128,93 +126,74 @@ impl ProgramMemory {
     }
 }
 
-impl Hosts {
-    /// Pulls the next operation of `rank`, whose program has memory. Only changed words are written.
-    pub(crate) fn pull_with_memory<C: HostContext>(&mut self, ctx: &mut C, rank: u32) -> Option<Op> {
-        let memory = &mut self.ranks.memory;
+impl RankExecutor {
+    /// Pulls the next operation of `rank`, whose program has memory. Only changed words are written. The second value is
+    /// whether the program has failed.
+    pub(super) fn pull_with_memory<M: Mode>(&mut self, now: Time, rank: u32) -> (Option<Op>, bool) {
+        let memory = &mut self.memory;
+        let Some((program, words)) = memory.with_memory(&self.layout, rank) else {
+            return (None, false);
+        };
         let mut scratch = std::mem::take(&mut memory.scratch);
-        let (program, words) = memory.with_memory(&self.layout, rank)?;
         scratch.clear();
         scratch.extend(words.range().map(|word| *memory.words.get(word)));
-        let mut cursor = self.ranks.ranks.get(rank).cursor;
+        let mut cursor = self.ranks.get(rank).cursor;
         let mut seen = Seen {
             memory: &mut scratch,
-            now: Some(ctx.now()),
+            now: Some(now),
             answer: *memory.words.get(words.tag()) as u32,
             lost: *memory.words.get(words.lost()) != 0,
             failure: None,
         };
         if seen.lost {
-            *memory.words.edit::<C>(words.lost()) = 0;
+            *memory.words.edit::<M>(words.lost()) = 0;
         }
         let op = program.next_with(self.layout.local(rank), &mut cursor, &mut seen);
         let failed = seen.failure.is_some();
         for (word, &value) in words.range().zip(&scratch) {
             if *memory.words.get(word) != value {
-                *memory.words.edit::<C>(word) = value;
+                *memory.words.edit::<M>(word) = value;
             }
         }
-        self.ranks.ranks.edit::<C>(rank).cursor = cursor;
+        self.ranks.edit::<M>(rank).cursor = cursor;
         memory.scratch = scratch;
-        if failed {
-            let at = ctx.now();
-            self.fail(ctx, Failure::Program { rank, at });
-        }
-        op
+        (op, failed)
     }
 
     /// Why the program of `rank` failed at `at`.
     pub(crate) fn program_failure(&self, rank: u32, at: Time) -> Option<String> {
         let local = self.layout.local(rank);
-        let memory = &self.ranks.memory;
-        let Some((program, words)) = memory.with_memory(&self.layout, rank) else {
+        let Some((program, words)) = self.memory.with_memory(&self.layout, rank) else {
             let program = self.layout.program(rank)?;
-            return program.broken(local, &self.ranks.ranks.get(rank).cursor);
+            return program.broken(local, &self.ranks.get(rank).cursor);
         };
-        let words: Vec<u64> = words.range().map(|word| *memory.words.get(word)).collect();
+        let words: Vec<u64> = words.range().map(|word| *self.memory.words.get(word)).collect();
         program.failure(local, &words, at)
     }
 
     /// Records the `tag` of a message taken by a receive of `rank` with any tag.
     pub(crate) fn note_tag<M: Mode>(&mut self, rank: u32, tag: u32) {
-        self.ranks.memory.note_tag::<M>(&self.layout, rank, tag);
+        self.memory.note_tag::<M>(&self.layout, rank, tag);
     }
 
     /// Records that data read by `rank` are lost; its program can query this.
     pub(crate) fn note_lost<M: Mode>(&mut self, rank: u32) {
-        self.ranks.memory.note_lost::<M>(&self.layout, rank);
+        self.memory.note_lost::<M>(&self.layout, rank);
     }
 
     /// Whether the program of `rank` handles lost data, so that a loss is not an error.
     pub(crate) fn reads_survivors(&self, rank: u32) -> bool {
-        let cursor = &self.ranks.ranks.get(rank).cursor;
+        let cursor = &self.ranks.get(rank).cursor;
         self.layout
             .program(rank)
             .is_some_and(|program| program.reads_survivors(cursor))
     }
 
-    /// Records a value that `rank` reports.
+    /// Counts a value that `rank` reports; returns the number of earlier ones.
     ///
     /// # Errors
     /// The rank has already reported [`MOST_REPORTS`] values.
-    pub(crate) fn keep_report<M: Mode>(
-        &mut self,
-        rank: u32,
-        report: u32,
-        index: u32,
-        value: f64,
-        time: Time,
-    ) -> Result<(), InvalidOperation> {
-        let order = self.ranks.memory.count_report::<M>(&self.layout, rank)?;
-        self.records.add_report::<M>(ReportRecord {
-            job: self.layout.place(rank).job,
-            rank: self.layout.local(rank),
-            order: order as u32,
-            report,
-            index,
-            value: value.to_bits(),
-            time,
-        });
-        Ok(())
+    pub(super) fn count_report<M: Mode>(&mut self, rank: u32) -> Result<u64, InvalidOperation> {
+        self.memory.count_report::<M>(&self.layout, rank)
     }
 }

@@ -3,8 +3,8 @@
 
 use super::lost_time::{BYTES, LATER, beside_in, end, lost};
 use super::*;
-use crate::lost::path::{Parts, PathRecord};
-use odonata_blame::lost::{Kind, Loss, LostAt, Origin, without_places};
+use crate::observe::lost::path::{Parts, PathRecord};
+use odonata_blame::lost::{Kind, Loss, LostAt, Origin, Stamp, without_places};
 use odonata_engine::RollbackCheck;
 use std::collections::BTreeMap;
 

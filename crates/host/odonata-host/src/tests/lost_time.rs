@@ -2,7 +2,7 @@
 //! to each culprit is exact to the picosecond.
 
 use super::*;
-use odonata_blame::lost::{Kind, Loss, total};
+use odonata_blame::lost::{Kind, Loss, Stamp, total};
 use odonata_engine::RollbackCheck;
 use odonata_workload::Collective;
 

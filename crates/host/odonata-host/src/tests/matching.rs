@@ -1,36 +1,11 @@
 //! Matching, compared with a slow and obviously correct matcher.
 
+use super::mpi::Library;
 use super::*;
-use crate::context::HostContext;
+use crate::mpi::effect::MpiEffect;
 use crate::mpi::matching::{Envelope, PostedReceive, Poster};
 use crate::mpi::request::RequestKind;
-use odonata_blame::lost::Carried;
-use odonata_engine::{Mode, Speculative};
-use odonata_network::Message;
 use std::collections::BTreeMap;
-
-/// A context with constant time.
-struct Nowhere;
-impl Mode for Nowhere {
-    const JOURNAL: bool = Speculative::JOURNAL;
-}
-impl HostContext for Nowhere {
-    fn now(&self) -> Time {
-        Time::ZERO
-    }
-    fn schedule(&mut self, _: Lp, _: Time, event: HostEvent) {
-        panic!("{event:?}");
-    }
-    fn submit(&mut self, _: Time, message: Message<Payload>, _: Carried) {
-        panic!("{message:?}");
-    }
-    fn submit_now(&mut self, message: Message<Payload>) {
-        panic!("{message:?}");
-    }
-    fn halt(&mut self, code: u32) {
-        panic!("halted with {code}");
-    }
-}
 
 /// (source, context, sequence, tag)
 type Sent = (u32, u32, u32, u32);
@@ -94,7 +69,7 @@ impl Reference {
 fn matching_agrees_with_the_slow_matcher_on_random_histories() {
     for seed in 0..200 {
         let mut random = Stream::new(seed, 0, Purpose::Host);
-        let mut hosts = Setup::new().script(vec![Vec::new(); 4], &[0, 1, 2, 3]).build().hosts;
+        let mut library = Library::new(4, |_| {});
         let mut reference = Reference::default();
         // Messages in flight, and their sequence numbers.
         let mut flying: Vec<Sent> = Vec::new();
@@ -110,19 +85,20 @@ fn matching_agrees_with_the_slow_matcher_on_random_histories() {
                 1 | 2 if !flying.is_empty() => {
                     let m = flying.remove(random.below(flying.len() as u32) as usize);
                     let (source, context, sequence, tag) = m;
-                    hosts.accept(
-                        &mut Nowhere,
-                        3,
-                        Envelope {
-                            source,
-                            tag,
-                            context,
-                            sequence,
-                            bytes: 1,
-                            rendezvous: NIL,
-                            next: NIL,
-                        },
-                    );
+                    let message = Envelope {
+                        source,
+                        tag,
+                        context,
+                        sequence,
+                        bytes: 1,
+                        rendezvous: NIL,
+                        next: NIL,
+                    };
+                    let arrives = library.at(Time::ZERO, |mpi, turn| {
+                        mpi.message_arrives::<Speculative>(turn, 3, message);
+                    });
+                    let is_tag = |effect: &MpiEffect| matches!(effect, MpiEffect::TakeTag { .. });
+                    assert!(arrives.iter().all(is_tag), "{arrives:?}");
                     reference.arrive(m);
                 }
                 _ => {
@@ -130,10 +106,8 @@ fn matching_agrees_with_the_slow_matcher_on_random_histories() {
                     let tag = (random.below(3) > 0).then(|| random.below(3));
                     let context = 2 * random.below(2);
                     let number = Request(reference.receives.len() as u32);
-                    let request = hosts
-                        .mpi
-                        .requests
-                        .open_numbered::<Nowhere>(3, OpId(0), number, RequestKind::Receive);
+                    let requests = &mut library.mpi.requests;
+                    let request = requests.open_numbered::<Speculative>(3, OpId(0), number, RequestKind::Receive);
                     let receive = PostedReceive {
                         source: source.map_or(Source::Any, Source::Rank),
                         tag: tag.map_or(Tag::Any, Tag::Is),
@@ -144,11 +118,13 @@ fn matching_agrees_with_the_slow_matcher_on_random_histories() {
                         poster: Poster::Receive,
                         next: NIL,
                     };
-                    hosts.post_receive(&mut Nowhere, 3, receive);
+                    library.at(Time::ZERO, |mpi, turn| {
+                        mpi.post_receive::<Speculative>(turn, 3, receive);
+                    });
                     reference.post(source, tag, context);
                 }
             }
-            let matching = &hosts.mpi.matching;
+            let matching = &library.mpi.matching;
             let unexpected: Vec<Sent> = matching
                 .unexpected(3)
                 .map(|m| (m.source, m.context, m.sequence, m.tag))
@@ -162,7 +138,7 @@ fn matching_agrees_with_the_slow_matcher_on_random_histories() {
             assert_eq!(unexpected, left, "seed {seed} step {step}");
             let open: Vec<u32> = matching
                 .posted(3)
-                .map(|receive| hosts.mpi.requests.get(receive.request).number)
+                .map(|receive| library.mpi.requests.get(receive.request).number)
                 .collect();
             let without = |&i: &u32| reference.receives[i as usize].3.is_none();
             let expected: Vec<u32> = (0..reference.receives.len() as u32).filter(without).collect();

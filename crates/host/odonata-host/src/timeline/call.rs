@@ -1,9 +1,8 @@
 //! Calls: the kind of a rank's call, as a number with a name, and the category of its time.
 
 use crate::layout::Layout;
-use crate::rank::activity::Activity;
 use odonata_engine::NIL;
-use odonata_workload::{Collective, Comm, FileCall, OpKind, PROC_NULL, Request, Source};
+use odonata_workload::{Collective, Comm, FileCall, Op, OpKind, PROC_NULL, Request, Source};
 use serde::{Deserialize, Serialize};
 
 /// The kind of a call: an index into [`CALLS`].
@@ -177,10 +176,10 @@ impl Charge {
     }
 }
 
-/// The category of the time of `activity`.
+/// The category of the time of operation `op`; the request that completed last may have been for I/O.
 #[inline]
-pub(crate) fn charge(activity: &Activity) -> Charge {
-    match activity.op.kind {
+pub(crate) fn charge(op: &Op, for_io: bool) -> Charge {
+    match op.kind {
         OpKind::Compute { .. } => Charge::Compute,
         // `Elapsed` is charged at its begin.
         OpKind::Mark { .. } | OpKind::Report { .. } | OpKind::Elapsed(_) => Charge::Nothing,
@@ -191,12 +190,10 @@ pub(crate) fn charge(activity: &Activity) -> Charge {
         | OpKind::Write { .. }
         | OpKind::Iread { .. }
         | OpKind::Iwrite { .. } => Charge::Io,
-        OpKind::Wait { .. } | OpKind::WaitAll { .. } | OpKind::WaitAny { .. } | OpKind::WaitSome { .. }
-            if activity.for_io =>
-        {
+        OpKind::Wait { .. } | OpKind::WaitAll { .. } | OpKind::WaitAny { .. } | OpKind::WaitSome { .. } if for_io => {
             Charge::Io
         }
-        _ if activity.op.stream == 0 => Charge::Mpi,
+        _ if op.stream == 0 => Charge::Mpi,
         _ => Charge::Nothing,
     }
 }

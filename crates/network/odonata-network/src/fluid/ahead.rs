@@ -29,7 +29,7 @@ impl Fluid {
         queue: u32,
         route: &Route,
     ) -> (Time, Vec<(Behind, f64)>) {
-        let (topology, books) = (shared.routes.routing.topology(), self.blame.is_on());
+        let (topology, is_blamed) = (shared.routes.routing.topology(), self.blame.is_on());
         let (mut wait, mut waits_for) = (0.0, Vec::new());
         for (at, (&link, &level)) in route.links.iter().zip(&route.levels).enumerate() {
             if link >= topology.ports() || !matches!(topology.peer(link), Peer::Router { .. }) {
@@ -48,7 +48,7 @@ impl Fluid {
                     flight.fill_buffers(now);
                     bytes += flight.backlog;
                     through += flight.rate;
-                    if books {
+                    if is_blamed {
                         let behind = Behind {
                             link: bottleneck,
                             owner: shared.messages.get(flight.message).traffic,

@@ -417,6 +417,10 @@ impl Amg {
 }
 
 impl Program for Amg {
+    fn has_one_stream(&self) -> bool {
+        true
+    }
+
     fn ranks(&self) -> u32 {
         self.extents.iter().product()
     }

@@ -187,6 +187,10 @@ impl Checkpoint {
 }
 
 impl Program for Checkpoint {
+    fn has_one_stream(&self) -> bool {
+        true
+    }
+
     fn ranks(&self) -> u32 {
         self.ranks
     }

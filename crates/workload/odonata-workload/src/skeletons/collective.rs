@@ -273,6 +273,10 @@ fn unsupported(algorithm: Algorithm, collective: &Collective, ranks: u32) -> Str
 }
 
 impl Program for CollectiveLoop {
+    fn has_one_stream(&self) -> bool {
+        true
+    }
+
     fn ranks(&self) -> u32 {
         self.ranks
     }

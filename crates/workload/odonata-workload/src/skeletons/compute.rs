@@ -56,6 +56,10 @@ impl Compute {
 }
 
 impl Program for Compute {
+    fn has_one_stream(&self) -> bool {
+        true
+    }
+
     fn ranks(&self) -> u32 {
         self.ranks
     }

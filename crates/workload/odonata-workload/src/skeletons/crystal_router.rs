@@ -245,6 +245,10 @@ impl CrystalRouter {
 }
 
 impl Program for CrystalRouter {
+    fn has_one_stream(&self) -> bool {
+        true
+    }
+
     fn ranks(&self) -> u32 {
         self.ranks
     }

@@ -149,6 +149,10 @@ impl FillBoundary {
 }
 
 impl Program for FillBoundary {
+    fn has_one_stream(&self) -> bool {
+        true
+    }
+
     fn ranks(&self) -> u32 {
         self.boxes.ranks()
     }

@@ -70,6 +70,10 @@ impl Milc {
 }
 
 impl Program for Milc {
+    fn has_one_stream(&self) -> bool {
+        true
+    }
+
     fn ranks(&self) -> u32 {
         self.grid.ranks()
     }

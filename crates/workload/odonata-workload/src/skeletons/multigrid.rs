@@ -168,6 +168,10 @@ impl Multigrid {
 }
 
 impl Program for Multigrid {
+    fn has_one_stream(&self) -> bool {
+        true
+    }
+
     fn ranks(&self) -> u32 {
         self.boxes.ranks()
     }

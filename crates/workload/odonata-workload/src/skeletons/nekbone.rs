@@ -170,6 +170,10 @@ fn points(elements_per_edge: u32, order: u32) -> u64 {
 }
 
 impl Program for Nekbone {
+    fn has_one_stream(&self) -> bool {
+        true
+    }
+
     fn ranks(&self) -> u32 {
         self.grid.ranks()
     }

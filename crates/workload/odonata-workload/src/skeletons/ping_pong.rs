@@ -117,6 +117,10 @@ impl PingPong {
 }
 
 impl Program for PingPong {
+    fn has_one_stream(&self) -> bool {
+        true
+    }
+
     fn ranks(&self) -> u32 {
         self.ranks
     }

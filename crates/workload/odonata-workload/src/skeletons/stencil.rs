@@ -86,6 +86,10 @@ impl Stencil {
 }
 
 impl Program for Stencil {
+    fn has_one_stream(&self) -> bool {
+        true
+    }
+
     fn ranks(&self) -> u32 {
         self.grid.ranks()
     }

@@ -126,8 +126,8 @@ impl LostTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lost::path::PathLog;
-    use crate::lost::progress::ProgressLog;
+    use crate::observe::lost::path::PathLog;
+    use crate::observe::lost::progress::ProgressLog;
     use odonata_blame::lost::{Stamp, Stamps, total};
     use odonata_engine::random::Purpose;
     use odonata_engine::{Plain, Stream};
@@ -142,6 +142,7 @@ mod tests {
             path: PathLog::new(&none, 0),
             progress: ProgressLog::new(true, 3, None),
             outside: OutsideLinks::default(),
+            causes: Vec::new(),
             current: Stamp::default(),
         }
     }

@@ -129,7 +129,7 @@ impl Hosts {
     /// The servers have handled an input: joins what their instruments have recorded of single requests.
     #[inline]
     pub(crate) fn servers_have_worked<M: Mode>(&mut self, now: Time) {
-        if self.ranks.lost.is_on() {
+        if self.observers.lost.is_on() {
             self.join_server_waits::<M>(now);
         }
     }
@@ -137,7 +137,7 @@ impl Hosts {
     fn join_server_waits<M: Mode>(&mut self, now: Time) {
         let (RequestWaits { losses, begun, ended }, of_locks) = self.io.servers.take_waits();
         let of_metadata = self.io.metadata.take_losses();
-        let (lost, servers, metadata) = (&mut self.ranks.lost, &self.io.servers, &self.io.metadata);
+        let (lost, servers, metadata) = (&mut self.observers.lost, &self.io.servers, &self.io.metadata);
         let at = |server| LostAt::server(servers.number(server));
         // An access that ends lets waiting ones begin.
         for access in &ended {

@@ -4,7 +4,7 @@
 //! ends: the same join as at the end of the job. Parts keep the terms of the join before slack is subtracted, so that
 //! the result does not depend on the order in which ranks arrive ([`JobStamp::absorb`]).
 //!
-//! In the time series, the loss of a rank during a call is booked in the interval of the call's end. It is negative
+//! In the time series, the loss of a rank during a call is charged to the interval of the call's end. It is negative
 //! where slack has absorbed a delay.
 
 use super::{Dependent, LostTime};
@@ -135,7 +135,7 @@ impl ProgressLog {
         self.jobs * 2 * self.jobs * Kind::ALL.len()
     }
 
-    fn book<M: Mode>(&mut self, job: u16, now: Time, loss: &Loss, less: bool) {
+    fn charge<M: Mode>(&mut self, job: u16, now: Time, loss: &Loss, less: bool) {
         let Some(interval) = self.interval else { return };
         let bin = now.0 / interval.0;
         if bin >= (Self::MOST / self.width().max(1)) as u64 {
@@ -204,13 +204,13 @@ impl LostTime {
         self.note::<M>(Dependent::Step(slot));
     }
 
-    /// Books the end of a call of a rank of `job`, whose stamp was `before` at its begin.
-    pub(super) fn book<M: Mode>(&mut self, job: u16, before: Option<Stamp>, now: Time) {
+    /// Charges the end of a call of a rank of `job`, whose stamp was `before` at its begin.
+    pub(super) fn charge<M: Mode>(&mut self, job: u16, before: Option<Stamp>, now: Time) {
         for loss in before.iter().flat_map(|stamp| &stamp.losses) {
-            self.progress.book::<M>(job, now, loss, true);
+            self.progress.charge::<M>(job, now, loss, true);
         }
         for loss in &self.current.losses {
-            self.progress.book::<M>(job, now, loss, false);
+            self.progress.charge::<M>(job, now, loss, false);
         }
     }
 

@@ -20,7 +20,7 @@
 //!
 //! Culprits are traffic classes: `2 job` is the job's MPI, `2 job + 1` its I/O.
 
-mod mpi;
+mod facts;
 mod outside;
 pub(crate) mod path;
 pub(crate) mod progress;
@@ -31,7 +31,7 @@ pub(crate) use outside::OutsideBlock;
 
 use crate::params::HostParams;
 use odonata_blame::lost::{Carried, Key, Origin, Stamp, Stamps};
-use odonata_engine::{Mode, Time};
+use odonata_engine::{Mode, NIL, Time};
 use outside::OutsideLinks;
 use path::PathLog;
 use progress::ProgressLog;
@@ -119,6 +119,8 @@ pub(crate) struct LostTime {
     outside: OutsideLinks,
     /// The stamp of the event in progress; meaningless between events.
     pub(crate) current: Stamp,
+    /// Causes of effects that have not been carried out; empty between inputs.
+    causes: Vec<Stamp>,
 }
 odonata_engine::journalled!(LostTime {
     stamps,
@@ -139,6 +141,7 @@ impl LostTime {
             progress: ProgressLog::new(kept, jobs, params.lost_time_interval),
             outside: OutsideLinks::default(),
             current: Stamp::default(),
+            causes: Vec::new(),
         }
     }
 
@@ -149,6 +152,46 @@ impl LostTime {
 
     pub(crate) fn is_now(&mut self, stamp: Stamp) {
         self.current = stamp;
+    }
+
+    /// The current stamp, to be restored; `None` if lost time is not recorded.
+    #[inline]
+    pub(crate) fn save(&self) -> Option<Box<Stamp>> {
+        self.is_on().then(|| Box::new(self.current.clone()))
+    }
+
+    /// Makes a saved stamp current again.
+    #[inline]
+    pub(crate) fn restore(&mut self, saved: Option<Box<Stamp>>) {
+        if let Some(stamp) = saved {
+            self.current = *stamp;
+        }
+    }
+
+    /// The name of the current stamp, the cause of an effect that is carried out later; [`NIL`] if lost time is not
+    /// recorded.
+    #[inline]
+    pub(crate) fn cause(&mut self) -> u32 {
+        if !self.is_on() {
+            return NIL;
+        }
+        self.causes.push(self.current.clone());
+        self.causes.len() as u32 - 1
+    }
+
+    /// Makes stamp `cause` current, and returns the stamp to restore.
+    pub(crate) fn act_for(&mut self, cause: u32) -> Option<Box<Stamp>> {
+        let before = self.save();
+        self.current = self.causes[cause as usize].clone();
+        before
+    }
+
+    /// All effects are carried out.
+    #[inline]
+    pub(crate) fn forget_causes(&mut self) {
+        if self.is_on() {
+            self.causes.clear();
+        }
     }
 
     /// Begins an event without a known cause: it has lost nothing.

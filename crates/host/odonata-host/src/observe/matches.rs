@@ -1,10 +1,10 @@
 //! Match log: a record of each decision of message matching, if requested.
 //!
-//! It allows comparing a run with another implementation of the MPI matching rules. The module also keeps the message
-//! steps for a timeline.
+//! It allows comparing a run with another implementation of the MPI matching rules.
 
-use crate::timeline::{StepLog, TimelineParams};
-use odonata_engine::{Mode, Rows};
+use super::facts::{Match, Observer, RequestTaken};
+use crate::mpi::matching::Envelope;
+use odonata_engine::{Mode, NIL, Rows};
 use odonata_workload::OpId;
 
 /// One step. Rank numbers run over all jobs; `source` is a rank of the job.
@@ -50,23 +50,19 @@ pub enum MatchRecord {
 pub(crate) struct MatchLog {
     enabled: bool,
     rows: Rows<MatchRecord>,
-    /// Steps of messages and requests for a timeline.
-    pub(crate) steps: StepLog,
 }
-odonata_engine::journalled!(MatchLog { rows, steps });
+odonata_engine::journalled!(MatchLog { rows });
 
 impl MatchLog {
-    pub(crate) fn new(enabled: bool, timeline: Option<&TimelineParams>) -> Self {
+    pub(crate) fn new(enabled: bool) -> Self {
         MatchLog {
             enabled,
             rows: Rows::new(),
-            steps: StepLog::new(timeline),
         }
     }
 
-    /// Records a step, if requested.
     #[inline(always)]
-    pub(crate) fn record<M: Mode>(&mut self, record: impl FnOnce() -> MatchRecord) {
+    fn record<M: Mode>(&mut self, record: impl FnOnce() -> MatchRecord) {
         if self.enabled {
             self.rows.push::<M>(record());
         }
@@ -75,5 +71,41 @@ impl MatchLog {
     /// The steps in order.
     pub(crate) fn records(&self) -> &[MatchRecord] {
         self.rows.as_slice()
+    }
+}
+
+impl Observer for MatchLog {
+    #[inline(always)]
+    fn message_is_offered<M: Mode>(&mut self, rank: u32, message: &Envelope) {
+        self.record::<M>(|| MatchRecord::Offered {
+            rank,
+            source: message.source,
+            context: message.context,
+            sequence: message.sequence,
+        });
+    }
+
+    #[inline(always)]
+    fn message_is_matched<M: Mode>(&mut self, found: &Match<'_>) {
+        if found.receive.request != NIL {
+            self.record::<M>(|| MatchRecord::Matched {
+                rank: found.rank,
+                op: found.begun_by,
+                source: found.message.source,
+                context: found.message.context,
+                sequence: found.message.sequence,
+            });
+        }
+    }
+
+    #[inline(always)]
+    fn request_is_taken<M: Mode>(&mut self, taken: &RequestTaken) {
+        if taken.number != NIL {
+            self.record::<M>(|| MatchRecord::Completed {
+                rank: taken.rank,
+                op: taken.taken_by,
+                number: taken.number,
+            });
+        }
     }
 }

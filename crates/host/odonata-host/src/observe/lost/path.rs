@@ -14,7 +14,6 @@ use super::LostTime;
 use crate::timeline::CallKind;
 use odonata_blame::lost::{Kind, Loss, LostAt, Origin, Stamp};
 use odonata_engine::{GrowableStore, Mode, SparseStore, Store, Time};
-use odonata_workload::OpKind;
 use std::sync::Arc;
 
 /// Number of losses that a record lists.
@@ -30,12 +29,6 @@ pub enum PathCall {
     /// The end of the rank, or of the run.
     #[default]
     End,
-}
-
-impl PathCall {
-    pub(crate) fn of(kind: &OpKind, number: u32) -> PathCall {
-        PathCall::Operation(CallKind::of(kind), number)
-    }
 }
 
 /// Time lost to other jobs and to the own job.

@@ -1,0 +1,417 @@
+//! Messages between ranks: sends, receives, probes, their matching, and the rendezvous.
+//!
+//! A message up to the eager threshold leaves immediately with its data. Longer messages and synchronous sends use the
+//! rendezvous protocol (`rendezvous`). `matching` and `sequence` hold the queues and the order.
+
+use super::Mpi;
+use super::effect::{MpiEffect, OutgoingMessage};
+use super::matching::{Envelope, PostedReceive, Poster};
+use super::progress::ProtocolWork;
+use super::rendezvous::{Incoming, Outgoing};
+use super::request::RequestKind;
+use super::sequence::context;
+use crate::diagnosis::outcome::{Failure, InvalidOperation};
+use crate::observe::{Arrival, Match, Observer, SentMessage};
+use crate::payload::Payload;
+use crate::turn::Turn;
+use odonata_engine::{Mode, NIL, Time};
+use odonata_units::Bytes;
+use odonata_workload::{Comm, OpId, PROC_NULL, Source, Tag};
+
+/// A send of a rank.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transmission {
+    pub(super) rank: u32,
+    pub(super) op: OpId,
+    pub(super) tag: u32,
+    pub(super) bytes: u64,
+    /// The request that completes when the message has left, or [`NIL`].
+    pub(super) request: u32,
+    /// Rendezvous, regardless of length; otherwise eager or rendezvous by length.
+    pub(super) synchronous: bool,
+    /// The overhead of earlier sends of the same collective step.
+    pub(super) after: Time,
+}
+
+impl Transmission {
+    /// A send without delay, eager or rendezvous by length.
+    #[inline]
+    pub(super) fn new(rank: u32, op: OpId, tag: u32, bytes: u64, request: u32) -> Transmission {
+        Transmission {
+            rank,
+            op,
+            tag,
+            bytes,
+            request,
+            synchronous: false,
+            after: Time::ZERO,
+        }
+    }
+}
+
+impl Mpi {
+    /// Sends a message to member `to` of `comm`; returns the time that it occupies the rank.
+    pub(super) fn send_to_member<M: Mode>(
+        &mut self,
+        turn: &mut Turn<'_, MpiEffect>,
+        send: Transmission,
+        to: u32,
+        comm: Comm,
+    ) -> Result<Time, InvalidOperation> {
+        if to == PROC_NULL {
+            self.complete::<M>(turn, send.request);
+            return Ok(Time::ZERO);
+        }
+        let to = self.layout.rank_of(send.rank, comm, to)?;
+        self.send::<M>(turn, send, to, context(comm, false));
+        Ok(self.settings.send_overhead)
+    }
+
+    /// Posts a receive of operation `op` of `rank` from member `from` of `comm`.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn receive_from_member<M: Mode>(
+        &mut self,
+        turn: &mut Turn<'_, MpiEffect>,
+        (rank, op): (u32, OpId),
+        from: Source,
+        tag: Tag,
+        bytes: u64,
+        comm: Comm,
+        request: u32,
+    ) -> Result<(), InvalidOperation> {
+        if from == Source::Rank(PROC_NULL) {
+            self.complete::<M>(turn, request);
+            return Ok(());
+        }
+        let receive = PostedReceive {
+            source: self.layout.source_of(rank, comm, from)?,
+            tag,
+            context: context(comm, false),
+            bytes,
+            request,
+            op,
+            poster: Poster::Receive,
+            next: NIL,
+        };
+        self.post_receive::<M>(turn, rank, receive);
+        Ok(())
+    }
+
+    /// Makes call `slot` of `rank` wait for a message from member `from` of `comm`; the message stays for a receive.
+    pub(super) fn probe<M: Mode>(
+        &mut self,
+        turn: &mut Turn<'_, MpiEffect>,
+        (rank, op, slot): (u32, OpId, u32),
+        from: Source,
+        tag: Tag,
+        comm: Comm,
+    ) -> Result<(), InvalidOperation> {
+        if from == Source::Rank(PROC_NULL) {
+            return Ok(());
+        }
+        let probe = PostedReceive {
+            source: self.layout.source_of(rank, comm, from)?,
+            tag,
+            context: context(comm, false),
+            bytes: 0,
+            request: self.open_request::<M>(slot, RequestKind::Nothing),
+            op,
+            poster: Poster::Probe,
+            next: NIL,
+        };
+        self.post_receive::<M>(turn, rank, probe);
+        Ok(())
+    }
+
+    /// Sends a message to rank `to` of the job.
+    pub(super) fn send<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, send: Transmission, to: u32, context: u32) {
+        let Transmission {
+            rank,
+            op,
+            tag,
+            bytes,
+            request,
+            synchronous,
+            after,
+        } = send;
+        let job = self.layout.job_of(rank);
+        let target = job.first_rank + to;
+        let sequence = self.sequences.next_to_send::<M>(&self.layout, rank, to, context);
+        let sent = turn.now + after;
+        turn.observers.message_is_sent::<M>(&SentMessage {
+            rank,
+            target,
+            context,
+            sequence,
+            op,
+            bytes,
+            at: sent,
+        });
+        let threshold = self.settings.eager_threshold;
+        if synchronous || threshold.is_some_and(|threshold| bytes > threshold.0) {
+            let rts = Payload::Rts {
+                from: rank,
+                to: target,
+                tag,
+                context,
+                sequence,
+                outgoing: (self.rendezvous).open_outgoing::<M>((rank, target), bytes, sent, request),
+                bytes,
+            };
+            self.send_control(turn, rts, after);
+            return;
+        }
+        turn.sends(OutgoingMessage {
+            payload: Payload::Eager {
+                from: rank,
+                to: target,
+                tag,
+                context,
+                sequence,
+                request,
+            },
+            bytes,
+            created: sent,
+            software: after + self.settings.send_software(bytes),
+            cause: NIL,
+        });
+    }
+
+    fn send_control(&self, turn: &mut Turn<'_, MpiEffect>, payload: Payload, after: Time) {
+        turn.sends(OutgoingMessage {
+            payload,
+            bytes: self.settings.rendezvous_control.0,
+            created: turn.now,
+            software: after + self.settings.send_delay,
+            cause: NIL,
+        });
+    }
+
+    /// Posts a receive or probe of `rank`, which completes immediately if a message matches.
+    pub(crate) fn post_receive<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32, receive: PostedReceive) {
+        if receive.request != NIL {
+            turn.observers.receive_is_posted::<M>(receive.request);
+        }
+        let matching = &mut self.matching;
+        if receive.poster == Poster::Probe && matching.unexpected(rank).any(|message| receive.takes(message)) {
+            self.complete::<M>(turn, receive.request);
+            return;
+        }
+        if let Some(message) = matching.post::<M>(rank, receive) {
+            let before = turn.observers.receive_finds::<M>(rank, &message);
+            self.matched::<M>(turn, rank, &receive, &message);
+            turn.observers.act_again_for(before);
+        }
+    }
+
+    /// Handles the arrival at `rank` of an eager message or of an RTS, in or out of order.
+    pub(crate) fn message_arrives<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32, message: Envelope) {
+        let Envelope { source, context, .. } = message;
+        let pair = self.sequences.pair::<M>(&self.layout, rank, source, context);
+        if message.sequence != self.sequences.get(pair).received {
+            self.matching.hold::<M>(rank, message);
+            turn.observers.message_waits_for_earlier::<M>(rank, &message);
+            return;
+        }
+        self.offer::<M>(turn, rank, message);
+        let mut sequence = message.sequence.wrapping_add(1);
+        while let Some(next) = self.matching.release_held::<M>(rank, source, context, sequence) {
+            let before = turn.observers.acts_for();
+            turn.observers.message_follows_earlier::<M>(rank, &next);
+            self.offer::<M>(turn, rank, next);
+            turn.observers.act_again_for(before);
+            sequence = sequence.wrapping_add(1);
+        }
+        self.sequences.edit::<M>(pair).received = sequence;
+    }
+
+    /// Passes a message to the first matching receive, or queues it.
+    fn offer<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32, message: Envelope) {
+        turn.observers.message_is_offered::<M>(rank, &message);
+        while let Some(receive) = self.matching.offer::<M>(rank, message) {
+            if receive.poster == Poster::Probe {
+                self.complete::<M>(turn, receive.request);
+                continue;
+            }
+            let before = turn.observers.message_finds::<M>(receive.request, &message);
+            self.matched::<M>(turn, rank, &receive, &message);
+            turn.observers.act_again_for(before);
+            return;
+        }
+        turn.observers
+            .message_waits_for_receive::<M>(&self.layout, rank, &message, turn.now);
+    }
+
+    /// The operation that began `request`, its number, and the call that takes it if it completes now.
+    #[inline]
+    fn describe_request(&self, request: u32) -> (u32, u32, u32) {
+        match request {
+            NIL => (NIL, NIL, NIL),
+            request => {
+                let cell = self.requests.get(request);
+                (cell.op, cell.number, self.calls.taker(cell.waiter, cell.number))
+            }
+        }
+    }
+
+    /// Handles the match of a receive and a message.
+    fn matched<M: Mode>(
+        &mut self,
+        turn: &mut Turn<'_, MpiEffect>,
+        rank: u32,
+        receive: &PostedReceive,
+        message: &Envelope,
+    ) {
+        let Envelope { source, tag, bytes, .. } = *message;
+        let (begun_by, number, taker) = self.describe_request(receive.request);
+        turn.observers.message_is_matched::<M>(&Match {
+            layout: &self.layout,
+            rank,
+            receive,
+            message,
+            begun_by,
+            number,
+            taker,
+            now: turn.now,
+        });
+        match receive.poster {
+            Poster::Collective { call, stamp } if tag != stamp || bytes != receive.bytes => {
+                if let Some(schedule) = self.calls.schedule(call) {
+                    turn.fails(Failure::Mismatch {
+                        rank,
+                        op: schedule.op,
+                        source,
+                        stamp: tag,
+                    });
+                }
+            }
+            Poster::Receive => {
+                if receive.tag == Tag::Any {
+                    turn.effects.push(MpiEffect::TakeTag { rank, tag });
+                }
+                if bytes > receive.bytes {
+                    turn.fails(Failure::Truncation {
+                        rank,
+                        source,
+                        tag,
+                        bytes,
+                        buffer: receive.bytes,
+                    });
+                }
+            }
+            _ => {}
+        }
+        match message.rendezvous {
+            NIL => self.complete::<M>(turn, receive.request),
+            _ => self.rendezvous_matched::<M>(turn, rank, receive.request, message),
+        }
+    }
+
+    /// Handles the match of a receive of `rank` and the RTS `message`; `request` completes when the data arrive.
+    fn rendezvous_matched<M: Mode>(
+        &mut self,
+        turn: &mut Turn<'_, MpiEffect>,
+        rank: u32,
+        request: u32,
+        message: &Envelope,
+    ) {
+        let from = self.layout.job_of(rank).first_rank + message.source;
+        let incoming = self.rendezvous.open_incoming::<M>(rank, from, request, message);
+        self.progress::<M>(turn, rank, ProtocolWork::SendCts { incoming });
+    }
+
+    /// Sends the CTS to the sender of `incoming`.
+    pub(super) fn send_cts(&mut self, turn: &mut Turn<'_, MpiEffect>, incoming: u32) {
+        let Incoming {
+            rank, from, outgoing, ..
+        } = *self.rendezvous.get_incoming(incoming);
+        let cts = Payload::Cts {
+            from: rank,
+            to: from,
+            outgoing,
+            incoming,
+        };
+        self.send_control(turn, cts, Time::ZERO);
+    }
+
+    /// Handles the arrival of a CTS at `rank`: the receiver is ready for the data.
+    pub(crate) fn cts_arrives<M: Mode>(
+        &mut self,
+        turn: &mut Turn<'_, MpiEffect>,
+        rank: u32,
+        outgoing: u32,
+        incoming: u32,
+    ) {
+        self.rendezvous.answer::<M>(outgoing, incoming);
+        self.progress::<M>(turn, rank, ProtocolWork::SendData { outgoing });
+    }
+
+    /// Sends the data of message `outgoing`.
+    pub(super) fn send_data<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, outgoing: u32) {
+        let Outgoing {
+            rank,
+            to,
+            bytes,
+            created,
+            request,
+            incoming,
+            ..
+        } = self.rendezvous.take_outgoing::<M>(outgoing);
+        let software = match self.settings.rendezvous_zero_copy {
+            true => self.settings.send_delay,
+            false => self.settings.send_software(bytes),
+        };
+        turn.sends(OutgoingMessage {
+            payload: Payload::RendezvousData {
+                from: rank,
+                to,
+                incoming,
+                request,
+            },
+            bytes,
+            created,
+            software,
+            cause: NIL,
+        });
+    }
+
+    /// Handles the arrival of the data of message `incoming` at `rank`.
+    pub(crate) fn data_arrives<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32, incoming: u32) {
+        let Incoming {
+            from,
+            request,
+            context,
+            sequence,
+            ..
+        } = self.rendezvous.take_incoming::<M>(incoming);
+        let (begun_by, number, taker) = self.describe_request(request);
+        turn.observers.data_arrive::<M>(&Arrival {
+            rank,
+            from,
+            context,
+            sequence,
+            begun_by,
+            number,
+            taker,
+            now: turn.now,
+        });
+        self.complete::<M>(turn, request);
+    }
+}
+
+impl Turn<'_, MpiEffect> {
+    /// Sends a message, whose cause is the current stamp.
+    #[inline]
+    fn sends(&mut self, message: OutgoingMessage) {
+        let cause = self.observers.tag_of_effect();
+        self.effects.push(MpiEffect::Send(OutgoingMessage { cause, ..message }));
+    }
+}
+
+impl crate::settings::Mpi {
+    /// Software time for a message of `bytes` between ranks: call and copy.
+    #[inline]
+    pub(crate) fn send_software(&self, bytes: u64) -> Time {
+        self.send_delay + self.send_per_byte.time_for(Bytes(bytes))
+    }
+}

@@ -1,0 +1,239 @@
+//! The facts that lost time follows: operations, the requests that they wait for, messages that wait for a match, starts
+//! and ends of jobs.
+
+use super::path::PathCall;
+use super::{Dependent, LostTime};
+use crate::layout::Layout;
+use crate::mpi::matching::Envelope;
+use crate::mpi::progress::ProtocolWork;
+use crate::observe::{Observer, OperationEnd, RequestCompletion, RequestTaken, StepEnd};
+use odonata_blame::lost::Stamp;
+use odonata_engine::{Mode, NIL, Time};
+
+impl Dependent {
+    /// The owner of the stamp of message `envelope` while it waits at `rank`.
+    pub(crate) fn envelope(rank: u32, envelope: &Envelope) -> Dependent {
+        Dependent::Envelope(rank, envelope.source, envelope.context, envelope.sequence)
+    }
+
+    /// The owner of the stamp of deferred library work; the stamp of a collective is kept by its operation.
+    fn work(work: ProtocolWork) -> Option<Dependent> {
+        match work {
+            ProtocolWork::SendCts { incoming } => Some(Dependent::Incoming(incoming)),
+            ProtocolWork::SendData { outgoing } => Some(Dependent::Outgoing(outgoing)),
+            ProtocolWork::CollectiveStep { .. } => None,
+        }
+    }
+}
+
+impl Observer for LostTime {
+    #[inline]
+    fn event_begins<M: Mode>(&mut self, now: Time) {
+        self.begins(now);
+    }
+
+    #[inline]
+    fn operation_begins<M: Mode>(&mut self, operation: u32, rank: u32, now: Time) {
+        if self.is_on() {
+            self.begins(now);
+            self.continues(Dependent::Rank(rank), now);
+            self.note::<M>(Dependent::Operation(operation));
+        }
+    }
+
+    #[inline]
+    fn background_begins<M: Mode>(&mut self, operation: u32) {
+        self.note::<M>(Dependent::Operation(operation));
+    }
+
+    #[inline]
+    fn step_begins<M: Mode>(&mut self, operation: u32, now: Time) {
+        if self.is_on() {
+            self.continues(Dependent::Operation(operation), now);
+            self.note::<M>(Dependent::Step(operation));
+        }
+    }
+
+    #[inline]
+    fn stream_is_occupied<M: Mode>(&mut self, operation: u32, until: Time) {
+        if self.is_on()
+            && let Some(own) = self.stamp(Dependent::Operation(operation))
+        {
+            let before = std::mem::replace(&mut self.current, own.later(until));
+            self.needs_current::<M>(Dependent::Step(operation));
+            self.current = before;
+        }
+    }
+
+    #[inline]
+    fn receives_are_handled<M: Mode>(&mut self, operation: u32, until: Time) {
+        if self.is_on()
+            && let Some(stamp) = self.stamp(Dependent::Step(operation))
+        {
+            let before = std::mem::replace(&mut self.current, stamp.later(until));
+            self.note::<M>(Dependent::Step(operation));
+            self.current = before;
+        }
+    }
+
+    #[inline]
+    fn step_ends<M: Mode>(&mut self, step: &StepEnd) {
+        if self.is_on()
+            && let Some(stamp) = self.stamp(Dependent::Step(step.operation))
+        {
+            let mut stamp = stamp.later(step.until);
+            let call = PathCall::Operation(step.kind, step.number);
+            self.record_wait::<M>(step.rank, call, step.since, &mut stamp);
+            self.is_now(stamp);
+            self.note::<M>(Dependent::Operation(step.operation));
+        }
+    }
+
+    /// In the foreground, the rank continues from the operation's stamp.
+    #[inline]
+    fn operation_ends<M: Mode>(&mut self, end: &OperationEnd) {
+        if self.is_on() {
+            self.is_complete::<M>(Dependent::Operation(end.operation), end.now);
+            self.forget::<M>(Dependent::Step(end.operation));
+            if !end.background {
+                if self.has_series() {
+                    let before = self.stamp(Dependent::Rank(end.rank));
+                    self.charge::<M>(end.job, before, end.now);
+                }
+                self.note::<M>(Dependent::Rank(end.rank));
+            }
+        }
+    }
+
+    fn iteration_ends<M: Mode>(&mut self, operation: u32, rank: u32, iteration: (u16, u32), now: Time) {
+        self.end_iteration::<M>(operation, rank, iteration, now);
+    }
+
+    #[inline]
+    fn receive_is_posted<M: Mode>(&mut self, request: u32) {
+        self.note::<M>(Dependent::Request(request));
+    }
+
+    #[inline]
+    fn request_completes<M: Mode>(&mut self, completion: &RequestCompletion) {
+        self.note::<M>(Dependent::Request(completion.request));
+    }
+
+    /// The operation has waited for the request.
+    #[inline]
+    fn request_is_taken<M: Mode>(&mut self, taken: &RequestTaken) {
+        if self.is_on() {
+            self.needs::<M>(Dependent::Step(taken.operation), Dependent::Request(taken.request));
+        }
+    }
+
+    #[inline]
+    fn message_waits_for_earlier<M: Mode>(&mut self, rank: u32, message: &Envelope) {
+        self.note::<M>(Dependent::envelope(rank, message));
+    }
+
+    #[inline]
+    fn message_waits_for_receive<M: Mode>(&mut self, _: &Layout, rank: u32, message: &Envelope, _: Time) {
+        self.note::<M>(Dependent::envelope(rank, message));
+    }
+
+    fn message_follows_earlier<M: Mode>(&mut self, rank: u32, message: &Envelope) {
+        self.takes::<M>(Dependent::envelope(rank, message));
+    }
+
+    #[inline]
+    fn work_is_deferred<M: Mode>(&mut self, work: ProtocolWork) {
+        if let Some(dependent) = Dependent::work(work) {
+            self.note::<M>(dependent);
+        }
+    }
+
+    #[inline]
+    fn work_is_done<M: Mode>(&mut self, work: ProtocolWork, operation: u32) {
+        match Dependent::work(work) {
+            Some(dependent) => self.takes::<M>(dependent),
+            None => self.needs_current::<M>(Dependent::Step(operation)),
+        }
+    }
+
+    /// The loss of the current event counts as the loss of its start.
+    fn rank_may_start<M: Mode>(&mut self, rank: u32) {
+        self.may_start::<M>(rank);
+    }
+
+    fn rank_is_due<M: Mode>(&mut self, rank: u32, now: Time) {
+        self.continues(Dependent::Start(rank), now);
+    }
+
+    fn rank_starts<M: Mode>(&mut self, rank: u32, job: u16, now: Time) {
+        self.start_rank::<M>(rank, job, now);
+    }
+
+    fn rank_ends<M: Mode>(&mut self, rank: u32, end: Time) {
+        self.ends::<M>(rank, end);
+    }
+
+    fn end_is_reported<M: Mode>(&mut self, rank: u32) {
+        self.needs_current::<M>(Dependent::Ended(rank));
+    }
+
+    fn ranks_have_ended<M: Mode>(&mut self, rank: u32, now: Time) {
+        self.is_complete::<M>(Dependent::Ended(rank), now);
+    }
+
+    fn job_end_is_heard<M: Mode>(&mut self, rank: u32, job: u16) {
+        self.concerns(job);
+        self.needs_current::<M>(Dependent::Awaited(rank));
+    }
+
+    fn job_may_start<M: Mode>(&mut self, rank: u32, now: Time) {
+        self.is_complete::<M>(Dependent::Awaited(rank), now);
+    }
+
+    fn source_is_stopped<M: Mode>(&mut self, rank: u32) {
+        self.note::<M>(Dependent::StopNotice(rank));
+    }
+
+    #[inline]
+    fn local_message_departs<M: Mode>(&mut self, message: u32) {
+        self.note::<M>(Dependent::Local(message));
+    }
+
+    #[inline]
+    fn local_message_has_left<M: Mode>(&mut self, message: u32, now: Time) {
+        self.continues(Dependent::Local(message), now);
+    }
+
+    #[inline]
+    fn local_message_arrives<M: Mode>(&mut self, message: u32, now: Time) {
+        self.is_complete::<M>(Dependent::Local(message), now);
+    }
+}
+
+impl LostTime {
+    /// A posted receive matches `message`, which arrived earlier at `rank`. In a rendezvous, the data need both;
+    /// otherwise the data have arrived, and the request completes at their arrival. Returns the stamp to restore.
+    #[inline]
+    pub(crate) fn meets_earlier<M: Mode>(&mut self, rank: u32, message: &Envelope) -> Option<Box<Stamp>> {
+        let before = self.save()?;
+        let dependent = Dependent::envelope(rank, message);
+        if let Some(arrival) = self.stamp(dependent) {
+            self.forget::<M>(dependent);
+            match message.rendezvous {
+                NIL => self.current = arrival,
+                _ => self.current.join(&arrival),
+            }
+        }
+        Some(before)
+    }
+
+    /// An arriving message matches a receive for `request` that was posted earlier. Returns the stamp to restore.
+    #[inline]
+    pub(crate) fn meets_later<M: Mode>(&mut self, request: u32, message: &Envelope) -> Option<Box<Stamp>> {
+        let before = self.save()?;
+        if message.rendezvous != NIL && request != NIL {
+            self.takes::<M>(Dependent::Request(request));
+        }
+        Some(before)
+    }
+}
