@@ -20,7 +20,7 @@ use odonata_network::{FLIT_CREDIT_BYTES, Footprint, hand_over_of};
 use odonata_topology::{LinkClass, Topology, partition};
 
 /// Caches of a core: a machine with more state than this runs in clusters on one thread.
-const LAST_CACHE: u64 = 16 << 20;
+const LAST_CACHE: u64 = 8 << 20;
 /// Share of the caches for a cluster of the sequential scheduler, and for a part with a state of its own.
 const CLUSTER: u64 = 512 << 10;
 const PART: u64 = 2 << 20;
