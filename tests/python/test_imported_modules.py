@@ -62,7 +62,7 @@ def test_the_list_of_commands_imports_none_of_them(folder):
         (("summary", "out", "--json"), ARRAYS | {"matplotlib"}),
         (("compare", "out", "out"), {"numpy", "pandas"}),
     ],
-    ids=" ".join,
+    ids=lambda value: " ".join(value if isinstance(value, tuple) else sorted(value)),
 )
 def test_a_command_imports_no_library_that_it_does_not_use(folder, arguments, absent):
     assert not modules(folder, *arguments) & absent
