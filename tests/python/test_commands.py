@@ -115,7 +115,7 @@ def test_check_is_short_unless_asked_for_all(shell):
     for name in ("halo", "training", "saver"):
         assert any(line.startswith(name) for line in lines)
     text = " ".join(done.out.split())
-    assert "time: less than 100 ms on one core" in text
+    assert re.search(r"time: .* on one core", text)
     assert "memory: about" in text
     assert "baselines" not in text
     assert "Warnings" not in text
@@ -125,7 +125,7 @@ def test_check_is_short_unless_asked_for_all(shell):
     options = ("--set", "run.baselines=true")
     assert shell("check", "scenario.toml", *options, "--json").json["cost"]["baselines"] == 3
     text = " ".join(shell("check", "scenario.toml", *options).out.split())
-    assert "with 3 baselines, each job alone: about" in text
+    assert "with 3 baselines, each job alone: " in text
     assert "with baselines, " in text
 
 

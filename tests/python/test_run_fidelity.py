@@ -101,16 +101,3 @@ def test_reports_of_several_runs_say_which_tier_each_is(runs):
     page = several.html([runs["packet"], runs["analytic"]])
     assert "by the analytic model" in page
     assert "as packets" in page
-
-
-def test_the_speed_of_flows_is_not_taken_for_that_of_packets(runs, monkeypatch):
-    from odonata.running import speed
-
-    kept = []
-    monkeypatch.setattr(speed, "_write", kept.append)
-    monkeypatch.setattr(speed, "_read", dict)
-    long_run = {"cpu_s": 10.0, "events": 10**8}
-    for tier in TIERS:
-        speed.remember(runs[tier].run | long_run)
-    kinds = [kind for content in kept for machine in content.values() for kind in machine]
-    assert kinds == ["work input-queued", "work analytic"]
