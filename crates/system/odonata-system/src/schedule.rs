@@ -109,6 +109,8 @@ pub(crate) struct Survey<'a> {
     pub(crate) weights: Vec<u64>,
     /// Maximum threads of each process.
     pub(crate) threads: u32,
+    /// State of a node with its share of the routers.
+    bytes_per_node: u64,
 }
 
 impl<'a> Survey<'a> {
@@ -135,6 +137,7 @@ impl<'a> Survey<'a> {
             delays: delays.with_messages(&scenario.fidelities(), flow, analytic),
             weights: estimate.weights(placement, topology),
             threads: threads(scenario, resources),
+            bytes_per_node: bytes_per_node(scenario),
         }
     }
 
@@ -203,7 +206,7 @@ impl<'a> Survey<'a> {
         let whole = Partition::whole(self.topology.routers());
         let nodes = self.topology.nodes();
         let clusters = match &self.scenario.run.parts {
-            Parts::Auto if self.bytes_per_node() * u64::from(nodes) <= LAST_CACHE => {
+            Parts::Auto if self.bytes_per_node * u64::from(nodes) <= LAST_CACHE => {
                 reasons.push(format!("the state of {nodes} nodes fits into the caches of a core"));
                 return Ok(plan(whole, reasons));
             }
@@ -302,25 +305,7 @@ impl<'a> Survey<'a> {
 
     /// Parts of at most `bytes` of state, along blocks.
     fn parts_of(&self, bytes: u64) -> u32 {
-        partition::parts_of(self.topology, (bytes / self.bytes_per_node()).max(1) as u32)
-    }
-
-    /// State of a node with its share of the routers: before the first event, and the flit credits of full buffers.
-    fn bytes_per_node(&self) -> u64 {
-        let (extent, network) = (self.scenario.layout.extent(), &self.scenario.network);
-        let state = build::network(self.scenario).map_or(0, |params| {
-            Footprint::new(&params, build::least_virtual_channels(self.scenario), extent).sum()
-        });
-        let credits = LinkClass::ALL.map(|class| match network.router {
-            RouterModel::Pipelined => {
-                let flits = network.links.of(class).buffer.0 / network.flit.0;
-                extent.ports[class as usize]
-                    .saturating_mul(flits)
-                    .saturating_mul(FLIT_CREDIT_BYTES)
-            }
-            _ => 0,
-        });
-        (credits.into_iter().fold(state, u64::saturating_add) / extent.nodes.max(1)).max(1)
+        partition::parts_of(self.topology, (bytes / self.bytes_per_node).max(1) as u32)
     }
 
     fn bounds(&self, parts: u32) -> Result<Vec<u32>, Problem> {
@@ -351,6 +336,24 @@ impl<'a> Survey<'a> {
         let (threads, cores) = (plural(self.threads, "thread"), plural(self.resources.cores, "core"));
         format!("{threads}{each} on {cores}")
     }
+}
+
+/// State of a node with its share of the routers: before the first event, and the flit credits of full buffers.
+fn bytes_per_node(scenario: &Resolved) -> u64 {
+    let (extent, network) = (scenario.layout.extent(), &scenario.network);
+    let state = build::network(scenario).map_or(0, |params| {
+        Footprint::new(&params, build::least_virtual_channels(scenario), extent).sum()
+    });
+    let credits = LinkClass::ALL.map(|class| match network.router {
+        RouterModel::Pipelined => {
+            let flits = network.links.of(class).buffer.0 / network.flit.0;
+            extent.ports[class as usize]
+                .saturating_mul(flits)
+                .saturating_mul(FLIT_CREDIT_BYTES)
+        }
+        _ => 0,
+    });
+    (credits.into_iter().fold(state, u64::saturating_add) / extent.nodes.max(1)).max(1)
 }
 
 /// Maximum threads of each process.
