@@ -193,10 +193,13 @@ def renewed(shown: list[str], printed: list[str]) -> list[str]:
 
     >>> renewed(["a", "...", "Table", "1  2", "..."], ["b", "Table", "3  4", "end"])
     ['b', '...', 'Table', '3  4', '...']
+    >>> renewed(["a", "b", "..."], ["a", "1 thread: 2 took more CPU time", "b", "c"])
+    ['a', '1 thread: 2 took more CPU time', 'b', '...']
     """
-    parts = list(passages(shown))
-    if len(parts) == 1:
+    if "..." not in map(str.strip, shown):
         return printed
+    # A passage keeps its length, besides the line on threads: not every run prints it.
+    parts = list(passages([line for line in shown if not THREADS.match(line)]))
     found: list[str] = []
     place = 0
     for number, passage in enumerate(parts):
@@ -210,8 +213,9 @@ def renewed(shown: list[str], printed: list[str]) -> list[str]:
             at = len(printed) - len(passage)
         else:
             at = _found(passage[0], printed, place)
-        found += printed[at : at + len(passage)]
         place = at + len(passage)
+        place += sum(1 for line in printed[at:place] if THREADS.match(line))
+        found += printed[at:place]
     return found
 
 
