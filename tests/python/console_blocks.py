@@ -46,6 +46,9 @@ SHOWN = ("examples", "programs", "studies", "tests")
 VARIES = re.compile(
     r"in [\d.]+ (?:ms|s|min) \(as packets, [\d.]+ [kM] packet-hops per CPU-second\)"
     r"|runs? in [\d.]+ (?:ms|s|min)"
+    # Times and free memory of `odonata check`, and its baselines at a time.
+    r"|(?<=^time: ).* on one core\b|(?<=each job alone: ).* of CPU time$|(?<=, of )[\d.]+ \wiB free\b"
+    r"|(?<=^with baselines, ).*"
     # The last column of load-sweep.
     r"|(?<= \d{4})  +[\d.]+ m?s$|(?<= \d{5})  +[\d.]+ m?s$|(?<=packets) +CPU$"
 )
