@@ -24,7 +24,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-mpi test-slurm test-browser test-reference test-all lint check site digests digests-update wheel wheel-aarch64 pgo-profile sdist check-concurrency format bench hop-costs fuzz hostile docs readme gallery validation study-mfnetsim study-mfnetsim-paper study-cluster2017 study-trinity2017 study-tpds2016 study-gpcnet study-theta study-real-machines study-amg clean FORCE
+.PHONY: help setup demo test test-mpi test-slurm test-browser test-reference test-all lint check site digests digests-update wheel wheel-aarch64 pgo-profile sdist check-concurrency format bench hop-costs fuzz hostile docs readme gallery validation study-mfnetsim study-mfnetsim-paper study-cluster2017 study-trinity2017 study-tpds2016 study-gpcnet study-theta study-real-machines study-amg study-advice study-batch clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -100,6 +100,7 @@ lint: setup ## Format, lints, types, plain English
 	$(BIN)/ruff check python tests studies benches docs/site docs/figures
 	$(BIN)/ruff format --check python tests studies benches docs/site docs/figures
 	$(BIN)/mypy
+	@for script in $(filter-out studies/fidelity/%, $(wildcard studies/*/study.py)); do $(BIN)/mypy --no-error-summary $$script || exit 1; done
 	$(BIN)/python tests/prose.py
 
 check: lint ## The same, generated docs, quick tests: run before a commit
@@ -147,7 +148,7 @@ bench: setup ## Measure packet-hops per CPU-second and memory per node (ARGS="--
 # What a wheel is built with: the profile, and the oldest glibc that it runs with, which the linker of Zig builds for.
 WHEEL_PROFILE ?= wheel
 WHEEL_PLATFORM ?= manylinux_2_28
-# Profile-guided optimisation where llvm-tools are there (rustup component add llvm-tools; `make wheel WHEEL_PGO=` is without): 7 to 10 % less
+# Profile-guided optimisation where llvm-tools are there (rustup component add llvm-tools; `make wheel WHEEL_PGO=` is without): 7 to 10% less
 # CPU time, and the wheel is built twice. What counts is linked by the machine's
 # own linker: that of Zig does not take what profiling asks of it. All else is as in the second build (--zig sets options of Cargo that
 # functions are named by), since of a function with another name nothing is known. A folder of their own: Cargo does not see what is in a profile.
@@ -249,11 +250,17 @@ study-theta: setup ## Ping-pong and bisection pairing on a machine like Theta, b
 
 study-real-machines: WHAT = quick
 
-study-real-machines: setup ## Ping-pongs on presets, and the table of real machines in docs/validation.md (WHAT=page)
+study-real-machines: setup ## Ping-pongs on presets, and docs/real-machines.md (WHAT=page)
 	$(BIN)/python studies/real_machines/study.py $(WHAT)
 
 study-amg: setup ## Replay the AMG trace of 27 ranks under three routings (ARGS="--placement contiguous --repeat 10")
 	$(BIN)/python studies/amg/routings.py $(ARGS)
+
+study-advice: setup ## Ask for advice on twelve scenarios, and check it with other seeds (ARGS=--stored: the stored answers)
+	$(BIN)/python studies/advice/held_out.py $(ARGS)
+
+study-batch: setup ## Print how far slowdowns by rates are off from packets, at the stored moments of three job lists
+	$(BIN)/python studies/batch/accuracy.py
 
 clean: ## Remove .venv, target/, dist/, site/ and results/
 	rm -rf $(VENV) target dist site results

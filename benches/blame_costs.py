@@ -65,7 +65,7 @@ CASES: dict[str, tuple[str, list[str], dict[str, list[str]]]] = {
 def cpu_s(scenario: str, settings: list[str]) -> float:
     """User time of a run, in seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    command = [EXAMPLE, scenario, "run.scheduler=sequential", "run.threads=1", *settings]
+    command = [str(EXAMPLE), scenario, "run.scheduler=sequential", "run.threads=1", *settings]
     subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 

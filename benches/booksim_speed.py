@@ -28,11 +28,11 @@ SCENARIOS = Path(__file__).parents[1] / "studies" / "booksim" / "scenarios"
 #: Cycles of warm-up, and of the measurement.
 CYCLES = 30_000
 #: Routing -> load -> cycles of BookSim per second of CPU time, used without a binary. Measured once in
-#: November 2026: short runs of 750 to 1,460 cycles, commit 28f43299 built with g++ 12.2 -O3, on two shared
-#: x86-64 cores, accurate to 25%.
+#: November 2026: runs of 2,354 to 2,722 cycles, commit 28f43299 built with g++ 12.2 -O3, on two shared x86-64
+#: cores.
 RECORDED = {
-    "min": {0.1: 211.0, 0.3: 135.0, 0.5: 83.0, 0.7: 65.0},
-    "ugal": {0.1: 269.0, 0.3: 120.0, 0.5: 86.0, 0.7: 63.0},
+    "min": {0.1: 382.0, 0.3: 150.0, 0.5: 89.0, 0.7: 68.0},
+    "ugal": {0.1: 371.0, 0.3: 143.0, 0.5: 90.0, 0.7: 57.0},
 }
 #: Routing -> virtual channels.
 CHANNELS = {"min": 2, "ugal": 3}

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 SCENARIOS = Path(__file__).parent / "estimates"
-PAGE = Path(__file__).parents[1] / "docs" / "parallel.md"
+PAGE = Path(__file__).with_name("README.md")
 #: Largest factor between expected and found messages and memory.
 PROMISED = 1.5
 PEAK_MEMORY = Path(__file__).parent / "peak_memory.py"
@@ -138,7 +138,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--json", type=Path, help="also write the numbers to this file")
-    parser.add_argument("--write", action="store_true", help=f"replace the table of {PAGE.name}")
+    parser.add_argument("--write", action="store_true", help=f"replace the table of benches/{PAGE.name}")
     asked = parser.parse_args()
     scenarios = sorted(SCENARIOS.glob("*.toml"))
     if asked.names:

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +50,12 @@ def opening(trace: Path) -> float:
 def main() -> int:
     """Prints a line per trace."""
     try:
-        folders = {name: reference.one("dumpi", name) for name in TRACES}
+        found = {name: reference.one("dumpi", name) for name in TRACES}
     except reference.NotThere as error:
         print(error, file=sys.stderr)
         return 2
-    if missing := [name for name, folder in folders.items() if folder is None]:
+    folders = {name: folder for name, folder in found.items() if folder is not None}
+    if missing := [name for name in TRACES if name not in folders]:
         print(*(reference.absence(f"dumpi/{name}") for name in missing), sep="\n", file=sys.stderr)
         return 2
     print("| trace | records | statistics, M/s | opened, M/s | opened, replayed, written, M/s |")
@@ -65,10 +67,10 @@ def main() -> int:
             trace_report.repeat(folders[name], trace, times)
             records = trace_report.info(trace)["total_records"]
             spent = [
-                seconds(lambda trace=trace: trace_report.info(trace)),
+                seconds(partial(trace_report.info, trace)),
                 # Without the machine, measured with a trace that is a small part of it.
                 opening(trace) - opening(folders[name]),
-                seconds(lambda trace=trace: trace_report.convert(trace, target, force=True)),
+                seconds(partial(trace_report.convert, trace, target, force=True)),
             ]
             rates = " | ".join(f"{records / 1e6 / s:.1f}" for s in spent)
             print(f"| `{name}`, {times} times | {records / 1e6:.2f} M | {rates} |", flush=True)

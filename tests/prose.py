@@ -1,9 +1,10 @@
 """Checks that pages and comments are plain English: `python tests/prose.py [--statistics] [FILE...]`.
 
 A sentence has at most 35 words. Packets, ranks and jobs are named, not replaced by pronouns for people. A
-heading is a noun phrase or a task, no question. Spelling is American. Blocks of code, and the length of table
-cells, are left out. The README has at most 120 lines, a guide 1,500 words. Comments of Rust and Python follow
-the rules for names and spelling, docstrings also that for sentences. Exit code: 0, or 1 with a line
+heading is a noun phrase or a task, no question. Spelling is American; percentages have no space. Blocks of
+code, and the length of table cells, are left out. The README has at most 120 lines, a guide 1,500 words, all
+pages together 76,000. Comments of Rust and Python follow the rules for names and spelling, docstrings also
+that for sentences; texts of programs have American spelling. Exit code: 0, or 1 with a line
 `FILE:LINE: fault` for each.
 
 `--statistics` prints the words of each page, and the median and the 90th percentile of its sentences.
@@ -17,22 +18,27 @@ import io
 import re
 import sys
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
+#: Pages of `docs` that are generated. Those of studies have templates, which are checked.
+GENERATED_PAGES = (
+    *("api", "commands", "operations", "results", "scenario"),
+    *("lost-time-accuracy", "real-machines", "validation"),
+)
+
 #: Files generated from sources with rules of their own: types, help texts, docstrings, templates of studies.
 GENERATED = {
-    *(f"docs/{name}.md" for name in ("api", "commands", "operations", "results", "scenario")),
+    *(f"docs/{name}.md" for name in GENERATED_PAGES),
     "python/odonata/scenario/objects.py",
+    "studies/mfnetsim/PAPER.md",
     *(f"studies/{name}/README.md" for name in ("cluster2017", "gpcnet", "theta", "tpds2016", "trinity2017")),
     *(
         f"studies/{name}/APPENDIX.md"
         for name in ("cluster2017", "gpcnet", "theta", "tpds2016", "trinity2017")
     ),
-    "studies/lost_time/table.md",
-    "studies/real_machines/table.md",
 }
 
 #: Pages that do not follow the rules yet. Remove a page when its last fault is gone.
@@ -43,20 +49,32 @@ PENDING = {
 #: Folders whose Python sources are checked.
 PYTHON_FOLDERS = ("benches", "docs", "examples", "packaging", "python/odonata", "studies", "tests")
 
+#: This check and its tests: their texts are wrong on purpose.
+WRONG_ON_PURPOSE = {"tests/prose.py", "tests/python/test_prose.py"}
+
 #: Most words of a sentence, of a guide, of the changelog; most lines of the README.
 LONGEST = 35
 LONGEST_GUIDE = 1_500
 LONGEST_CHANGELOG = 1_200
 LONGEST_README = 120
 
+#: Most words of all pages together: 70,000, and room for a new page.
+LONGEST_IN_ALL = 76_000
+
 #: Reference and explanation pages in `docs`, which may be longer than guides.
 LONG = {
     f"docs/{name}.md"
     for name in (
-        *("blame", "engine", "fidelity", "io", "model", "storage", "storage-devices", "validation"),
+        *("blame", "engine", "fidelity", "model", "storage", "storage-devices"),
         *("glossary", "networks", "program-format", "router", "routing", "trace-formats"),
     )
 }
+
+#: Tables that a program has written or printed, between two marks. They do not count as words.
+GENERATED_PASSAGE = re.compile(
+    r"(?ms)^<!-- [\w ]+: (?:generated|studies/\S+ page|(?:printed|written) by [^>]+) -->$"
+    r".*?^<!-- (?:end[\w ]*|[\w ]+: end) -->$"
+)
 
 PERSONS = re.compile(r"\b(?:who|whom|whoever|somebody|someone|nobody|everybody)\b", re.IGNORECASE)
 
@@ -69,12 +87,18 @@ BRITISH = re.compile(
     r"is(?:e|ed|es|ing|ation))\b"
 )
 
+#: A percent sign apart from its number.
+PERCENT = re.compile(r"\d %(?=[\s,.;:)]|$)")
+
 #: Starts of comments that tools read.
 DIRECTIVES = ("# fmt:", "# type:", "# noqa", "#!", "# ruff:", "# pragma")
 
 #: Section titles and names of parameters in docstrings.
 SECTION = re.compile(r"(?m)^(?:Args|Attributes|Example|Raises|Returns|Yields):$")
 PARAMETER = re.compile(r"(?m)^ {4}\*{0,2}[\w.]+: ")
+
+#: A literal of a program.
+LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 FENCE = re.compile(r"^(```+|~~~+)")
 ITEM = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+")
@@ -196,6 +220,8 @@ def faults(text: str) -> Iterator[tuple[int, str]]:
 
     >>> list(faults("# Who waits?\\n\\nA packet that nobody sends has a colour."))
     [(1, 'a heading is a question'), (3, 'name the thing, not "nobody"'), (3, 'American spelling: "colour"')]
+    >>> list(faults("A load of 5 % is low."))
+    [(1, 'no space before the percent sign: "5 %"')]
     >>> list(faults("word " * 36))
     [(1, 'a sentence of 36 words, more than 35: "word word word word word word ..."')]
     """
@@ -207,6 +233,7 @@ def faults(text: str) -> Iterator[tuple[int, str]]:
         yield from ((line, f'name the thing, not "{found}"') for found in PERSONS.findall(said))
         if "rail-optimized" not in paragraph:
             yield from ((line, f'American spelling: "{found}"') for found in BRITISH.findall(said))
+        yield from ((line, f'no space before the percent sign: "{found}"') for found in PERCENT.findall(said))
         if kind != "text":
             continue
         for sentence in sentences(paragraph):
@@ -227,6 +254,7 @@ def comment_faults(code: str) -> Iterator[tuple[int, str]]:
         said = PEOPLE.sub("", plain(paragraph))
         yield from ((line, f'name the thing, not "{found}"') for found in PERSONS.findall(said))
         yield from ((line, f'American spelling: "{found}"') for found in BRITISH.findall(said))
+        yield from ((line, f'no space before the percent sign: "{found}"') for found in PERCENT.findall(said))
 
 
 def python_faults(code: str) -> Iterator[tuple[int, str]]:
@@ -240,15 +268,32 @@ def python_faults(code: str) -> Iterator[tuple[int, str]]:
         yield from ((start + line - 1, fault) for line, fault in found)
 
 
+def literal_faults(code: str) -> Iterator[tuple[int, str]]:
+    """Line and description of every fault of spelling in texts of a program; a name is no text.
+
+    >>> list(literal_faults('show("to the neighbour"); kind("neighbour")'))
+    [(1, 'American spelling: "neighbour"')]
+    """
+    for line, text in enumerate(code.splitlines(), 1):
+        texts = " ".join(literal for literal in LITERAL.findall(text) if " " in literal)
+        yield from ((line, f'American spelling: "{found}"') for found in BRITISH.findall(texts))
+
+
 def source_faults(name: str, text: str) -> Iterator[tuple[int, str]]:
     """Line and description of every fault in a source."""
-    return python_faults(text) if name.endswith(".py") else comment_faults(text)
+    yield from python_faults(text) if name.endswith(".py") else comment_faults(text)
+    if name not in WRONG_ON_PURPOSE:
+        yield from literal_faults(text)
 
 
 def statistics(text: str) -> tuple[int, int, int]:
-    """Words of a page outside of blocks of code, median and 90th percentile of its sentences."""
+    """Words of a page outside of blocks of code, median and 90th percentile of its sentences.
+
+    >>> statistics("Two words.\\n\\n<!-- a: generated -->\\n\\nMany more.\\n\\n<!-- a: end -->")
+    (2, 2, 2)
+    """
     total, lengths = 0, []
-    for _, kind, paragraph in paragraphs(text):
+    for _, kind, paragraph in paragraphs(GENERATED_PASSAGE.sub("", text)):
         total += words(paragraph.replace("|", " "))
         if kind == "text":
             lengths += [words(one) for one in sentences(paragraph)]
@@ -274,6 +319,16 @@ def size_fault(name: str, text: str) -> str | None:
     return None
 
 
+def size_fault_of_all(texts: Iterable[str]) -> str | None:
+    """The fault of the size of all pages together; None without one.
+
+    >>> size_fault_of_all(["word " * 40_000] * 2)
+    '80,000 words in all pages, more than 76,000'
+    """
+    total = sum(statistics(text)[0] for text in texts)
+    return f"{total:,} words in all pages, more than {LONGEST_IN_ALL:,}" if total > LONGEST_IN_ALL else None
+
+
 def main(arguments: list[str]) -> int:
     """Prints the faults or statistics."""
     chosen = [name for name in arguments if not name.startswith("--")] or pages() + sources()
@@ -289,6 +344,8 @@ def main(arguments: list[str]) -> int:
         f"{name}:{line}: {fault}" for name, code in codes.items() for line, fault in source_faults(name, code)
     ]
     found += [f"{name}:1: {fault}" for name, text in texts.items() if (fault := size_fault(name, text))]
+    if fault := size_fault_of_all(texts.values()):
+        found.append(f"docs:1: {fault}")
     print("\n".join(found) or f"{len(texts)} pages and the comments of {len(codes)} sources are plain")
     for name in sorted(PENDING) if texts.keys() == set(pages()) else ():
         text = (ROOT / name).read_text(encoding="utf-8")

@@ -13,8 +13,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import typer
-
 import odonata
 from odonata import collective_io, nccl, operations, plot
 from odonata.cli import app
@@ -57,7 +55,7 @@ def cell(text: str) -> str:
 def commands_page() -> str:
     """The page of all commands."""
     parts = [COMMANDS_HEAD]
-    for path, command in walk("odonata", typer.main.get_command(app)):
+    for path, command in walk("odonata", app):
         context = command.context_class(command, info_name=path)
         usage = " ".join([path, *command.collect_usage_pieces(context)])
         parts.append(f"## `{path}`\n\n{inspect.cleandoc(command.help or '')}\n\n```text\n{usage}\n```\n")

@@ -9,9 +9,14 @@
 
 - `run` simulates a scenario: a file, a dictionary, or a `Scenario` with completion and checks.
 - `check` checks a scenario without running it, `describe` describes a machine, `presets` lists the presets.
+- `Network` is the network of a machine for a simulator of your own.
+- `write_routes` writes the routes that a function gives for a machine.
 - `fidelity` runs a scenario in packets, as flows and by the analytic model, and compares.
 - `extrapolate` runs few iterations of a scenario's jobs, and estimates the time of all.
 - `sweep` runs a scenario at many points of its keys, `load_sweep` measures a latency-load curve.
+- `batch` simulates a job list in a batch queue over days, and the contention of the jobs that run together.
+- `what_if` compares variants of a batch file on the same jobs and seeds.
+- `advise` finds settings of a scenario that are better, confirmed in packets.
 - `load` opens the folder that `odonata run` wrote, `compare` lists the differences between two, `html_report`
   shows them as a page.
 - `plot` draws figures by matplotlib.
@@ -28,9 +33,11 @@ if _TYPE_CHECKING:
     from odonata import operations, plot, scenario
     from odonata._core import __version__
     from odonata.analysis.slowdown import Slowdown
+    from odonata.commands.advice import advise
+    from odonata.commands.batch import batch, what_if
     from odonata.commands.device import device_bench, device_fit, device_preset, device_presets
     from odonata.commands.known import check, describe
-    from odonata.commands.measurements import benchmark, benchmark_parallel, calibrate
+    from odonata.commands.measurements import benchmark, benchmark_parallel, calibrate, validate
     from odonata.commands.report import html_report
     from odonata.commands.results import compare, load
     from odonata.commands.runs import run
@@ -40,7 +47,9 @@ if _TYPE_CHECKING:
     from odonata.commands.workload import workload_check, workload_compile, workload_format
     from odonata.errors import InputError, RunFailed, RunSuspended
     from odonata.load_curves.load_sweep import LoadSweep, load_sweep
+    from odonata.machines.routes import write_routes
     from odonata.results.results import Results
+    from odonata.running.network import Network
     from odonata.running.runner import Progress
     from odonata.scenario import Scenario
     from odonata.sweeps.result import Sweep
@@ -50,6 +59,7 @@ if _TYPE_CHECKING:
 __all__ = [
     "InputError",
     "LoadSweep",
+    "Network",
     "Progress",
     "Results",
     "RunFailed",
@@ -59,6 +69,8 @@ __all__ = [
     "Slurm",
     "Sweep",
     "__version__",
+    "advise",
+    "batch",
     "benchmark",
     "benchmark_parallel",
     "calibrate",
@@ -88,15 +100,19 @@ __all__ = [
     "trace_lint",
     "trace_merge",
     "trace_repeat",
+    "validate",
+    "what_if",
     "workload_check",
     "workload_compile",
     "workload_format",
+    "write_routes",
 ]
 
 #: The module of each name. Modules are imported on demand: the command sets up Ctrl-C before heavy imports.
 _MODULES = {
     "InputError": "errors",
     "LoadSweep": "load_curves.load_sweep",
+    "Network": "running.network",
     "Progress": "running.runner",
     "Results": "results.results",
     "RunFailed": "errors",
@@ -106,13 +122,15 @@ _MODULES = {
     "Slurm": "sweeps.spec",
     "Sweep": "sweeps.result",
     "__version__": "_core",
+    "advise": "commands.advice",
+    **dict.fromkeys(("batch", "what_if"), "commands.batch"),
     "run": "commands.runs",
     **dict.fromkeys(("check", "describe"), "commands.known"),
     **dict.fromkeys(("compare", "load"), "commands.results"),
     "html_report": "commands.report",
     **dict.fromkeys(("extrapolate", "fidelity"), "commands.tiers"),
     "load_sweep": "load_curves.load_sweep",
-    **dict.fromkeys(("benchmark", "benchmark_parallel", "calibrate"), "commands.measurements"),
+    **dict.fromkeys(("benchmark", "benchmark_parallel", "calibrate", "validate"), "commands.measurements"),
     **dict.fromkeys(("import_scenario", "init", "preset", "presets"), "commands.scenario"),
     **dict.fromkeys(("device_bench", "device_fit", "device_preset", "device_presets"), "commands.device"),
     **dict.fromkeys(
@@ -121,6 +139,7 @@ _MODULES = {
     **dict.fromkeys(("workload_check", "workload_compile", "workload_format"), "commands.workload"),
     **dict.fromkeys(("operations", "plot", "scenario"), ""),
     "sweep": "sweeps.run",
+    "write_routes": "machines.routes",
 }
 
 

@@ -1,7 +1,7 @@
 """Errors that a user can correct, and their renderings.
 
 An `InputError` names the place (file, line, key), the value found, the expectation and the remedy. It is
-raised before anything is created. Its texts name options as `Words`, which have two renderings: arguments of
+raised before anything is created. Its texts name options as `Text`, which have two renderings: arguments of
 Python (`str(error)`, `force=True`) and options of the command (`in_terminal`, `--force`).
 
 A `RunFailed` holds the results of a run that did not complete. A `RunSuspended` states that the run can be
@@ -103,7 +103,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Said:
+class Phrase:
     """A text with two independent renderings."""
 
     in_python: str
@@ -119,10 +119,10 @@ class Said:
 
 
 #: A part of a text.
-Part = str | Option | Call | Setting | Said
+Part = str | Option | Call | Setting | Phrase
 
 
-class Words(str):
+class Text(str):
     """A text that names options and commands: the string itself is in Python's words, `terminal` in the
     command's.
 
@@ -135,7 +135,7 @@ class Words(str):
 
     parts: tuple[Part, ...]
 
-    def __new__(cls, *parts: Part) -> Words:
+    def __new__(cls, *parts: Part) -> Text:
         """Joins the parts."""
         made = super().__new__(
             cls, "".join(part if isinstance(part, str) else part.python() for part in parts)
@@ -148,62 +148,62 @@ class Words(str):
         """The text in the words of the command."""
         return "".join(part if isinstance(part, str) else part.terminal() for part in self.parts)
 
-    def __add__(self, other: str) -> Words:
-        return Words(*self.parts, *_parts(other))
+    def __add__(self, other: str) -> Text:
+        return Text(*self.parts, *_parts(other))
 
-    def __radd__(self, other: str) -> Words:
-        return Words(*_parts(other), *self.parts)
+    def __radd__(self, other: str) -> Text:
+        return Text(*_parts(other), *self.parts)
 
 
 def _parts(text: str) -> tuple[Part, ...]:
-    return text.parts if isinstance(text, Words) else (text,)
+    return text.parts if isinstance(text, Text) else (text,)
 
 
 def terminal(text: str) -> str:
     """A text in the words of the command."""
-    return text.terminal if isinstance(text, Words) else text
+    return text.terminal if isinstance(text, Text) else text
 
 
-def option(name: str, flag: str | None = None) -> Words:
+def option(name: str, flag: str | None = None) -> Text:
     """The name of an option: an argument in Python; `--queue-depth` or `flag` in the command.
 
     >>> option("queue_depth"), terminal(option("queue_depth")), terminal(option("scenario", "SCENARIO"))
     ('queue_depth', '--queue-depth', 'SCENARIO')
     """
-    return Words(Option(name, None, flag))
+    return Text(Option(name, None, flag))
 
 
-def given(name: str, value: object = True, flag: str | None = None) -> Words:
+def given(name: str, value: object = True, flag: str | None = None) -> Text:
     """An option with its value.
 
     >>> given("method", "steady"), terminal(given("method", "steady")), terminal(given("storage", False))
     ('method=steady', '--method steady', '--no-storage')
     """
-    return Words(Option(name, value, flag))
+    return Text(Option(name, value, flag))
 
 
-def call(name: str, first: str | None = None, **options: object) -> Words:
+def call(name: str, first: str | None = None, **options: object) -> Text:
     """A command line, or the equivalent Python call.
 
     >>> call("init", preset="theta"), terminal(call("init", preset="theta"))
     ('odonata.init(preset="theta")', 'odonata init --preset theta')
     """
-    return Words(Call(name, tuple(Option(key, value) for key, value in options.items()), first))
+    return Text(Call(name, tuple(Option(key, value) for key, value in options.items()), first))
 
 
-def setting(text: str) -> Words:
+def setting(text: str) -> Text:
     """A setting KEY=VALUE.
 
     >>> setting("network.routing.bias=3.0"), terminal(setting("seed=x"))
     ('overrides={"network.routing.bias": 3.0}', '--set seed=x')
     """
-    return Words(Setting(text))
+    return Text(Setting(text))
 
 
 #: Options and commands in texts of the core, which does not know whether Python or the command calls it.
-_OF_THE_CORE: dict[str, Words] = {
-    "odonata trace convert --repeat": Words(
-        Said("odonata.trace_convert(..., repeat=2)", "odonata trace convert --repeat")
+_OF_THE_CORE: dict[str, Text] = {
+    "odonata trace convert --repeat": Text(
+        Phrase("odonata.trace_convert(..., repeat=2)", "odonata trace convert --repeat")
     ),
     "odonata trace convert": call("trace convert"),
     "odonata trace lint": call("trace lint"),
@@ -271,7 +271,7 @@ class InputError(ValueError):
         self.expected = expected
         self.hint = hint
         #: Whether the place is an option; the command prints it where it prints a file otherwise.
-        self._is_option = isinstance(file, Words) and not key and isinstance(file.parts[0], Option)
+        self._is_option = isinstance(file, Text) and not key and isinstance(file.parts[0], Option)
         if self._is_option:
             self.key, self.file = file, None
 
@@ -307,12 +307,12 @@ class InputError(ValueError):
 
 def in_terminal(error: InputError) -> InputError:
     """The same error in the words of the command."""
-    said: dict[str, Any] = {
+    parts: dict[str, Any] = {
         name: terminal(part) if isinstance(part, str) else part for name, part in error.as_dict().items()
     }
     if error._is_option:
-        said |= {"file": said["key"], "key": None}
-    return InputError(**said)
+        parts |= {"file": parts["key"], "key": None}
+    return InputError(**parts)
 
 
 class NoResult(InputError, FileNotFoundError):

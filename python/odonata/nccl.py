@@ -12,7 +12,8 @@ on stream 0 begin when it has ended.
 >>> [operation.kind for operation in step(0, 2)]
 ['compute', 'compute', 'sendrecv', 'compute', 'sendrecv', 'compute', 'compute']
 
-A call on n channels uses the streams 0 to n - 1, and the tags 0 to n - 1 of its communicator.
+A call by rings on n channels uses the streams 0 to n - 1, any other call and NCCL's choice 0 to 2 n - 1. The
+tags are those of its communicator, from 0 on.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from odonata.programs.rank_programs import Operation
 
 __all__ = ["all_gather", "all_reduce", "broadcast", "reduce_scatter"]
 
-Protocol = Literal["simple", "ll", "ll128"]
+Protocol = Literal["simple", "ll", "ll128", "auto"]
 
 #: Operations that are taken from the core at once.
 _TOGETHER = 256
@@ -37,12 +38,13 @@ def all_reduce(
     ranks: int,
     bytes: int,
     *,
-    algorithm: Literal["ring", "tree", "nvls"] = "ring",
+    algorithm: Literal["ring", "tree", "nvls", "auto"] = "ring",
     protocol: Protocol = "simple",
     channels: int = 8,
     gpus_per_host: int = 8,
     chunk: int | None = None,
     step_latency: float | None = None,
+    network_latency: float = 0.0,
     launch: float | None = None,
     comm: int = 0,
 ) -> Iterator[Operation]:
@@ -52,19 +54,22 @@ def all_reduce(
         rank: This rank, in the communicator.
         ranks: Ranks of the communicator.
         bytes: Size of the vector.
-        algorithm: Rings, trees, or the switches of hosts.
-        protocol: How the arrival of data is signaled.
+        algorithm: Rings, trees, the switches of hosts, or NCCL's choice by its estimate of the time.
+        protocol: How the arrival of data is signaled, or NCCL's choice.
         channels: Channels, at most; fewer if one would have less than 32 KiB.
         gpus_per_host: Consecutive ranks on a host.
         chunk: Bytes of a step of a channel, at most. Default: that of the protocol.
         step_latency: Seconds of a step beside its transfer. Default: that of the protocol.
+        network_latency: Seconds that NCCL's estimate adds to a step between hosts.
         launch: Seconds from the call to its first step. Default: that of the protocol.
         comm: The communicator.
 
     Raises:
         ValueError: An argument is out of range, or the ranks do not fill their hosts.
     """
-    settings = _settings(bytes, protocol, channels, gpus_per_host, chunk, step_latency, launch)
+    settings = _settings(
+        bytes, protocol, channels, gpus_per_host, chunk, step_latency, network_latency, launch
+    )
     return _call("all-reduce", rank, ranks, comm, settings | {"algorithm": algorithm})
 
 
@@ -78,6 +83,7 @@ def all_gather(
     gpus_per_host: int = 8,
     chunk: int | None = None,
     step_latency: float | None = None,
+    network_latency: float = 0.0,
     launch: float | None = None,
     comm: int = 0,
 ) -> Iterator[Operation]:
@@ -85,7 +91,9 @@ def all_gather(
 
     Arguments as of `all_reduce`.
     """
-    settings = _settings(bytes, protocol, channels, gpus_per_host, chunk, step_latency, launch)
+    settings = _settings(
+        bytes, protocol, channels, gpus_per_host, chunk, step_latency, network_latency, launch
+    )
     return _call("all-gather", rank, ranks, comm, settings)
 
 
@@ -99,6 +107,7 @@ def reduce_scatter(
     gpus_per_host: int = 8,
     chunk: int | None = None,
     step_latency: float | None = None,
+    network_latency: float = 0.0,
     launch: float | None = None,
     comm: int = 0,
 ) -> Iterator[Operation]:
@@ -106,7 +115,9 @@ def reduce_scatter(
 
     Arguments as of `all_reduce`.
     """
-    settings = _settings(bytes, protocol, channels, gpus_per_host, chunk, step_latency, launch)
+    settings = _settings(
+        bytes, protocol, channels, gpus_per_host, chunk, step_latency, network_latency, launch
+    )
     return _call("reduce-scatter", rank, ranks, comm, settings)
 
 
@@ -120,6 +131,7 @@ def broadcast(
     gpus_per_host: int = 8,
     chunk: int | None = None,
     step_latency: float | None = None,
+    network_latency: float = 0.0,
     launch: float | None = None,
     comm: int = 0,
 ) -> Iterator[Operation]:
@@ -127,7 +139,9 @@ def broadcast(
 
     Arguments as of `all_reduce`.
     """
-    settings = _settings(bytes, protocol, channels, gpus_per_host, chunk, step_latency, launch)
+    settings = _settings(
+        bytes, protocol, channels, gpus_per_host, chunk, step_latency, network_latency, launch
+    )
     return _call("broadcast", rank, ranks, comm, settings)
 
 
@@ -138,6 +152,7 @@ def _settings(
     gpus_per_host: int,
     chunk: int | None,
     step_latency: float | None,
+    network_latency: float,
     launch: float | None,
 ) -> dict[str, Any]:
     """The keys of the workload `nccl`."""
@@ -148,6 +163,7 @@ def _settings(
         "gpus_per_host": gpus_per_host,
         "chunk": None if chunk is None else f"{chunk} B",
         "step_latency": None if step_latency is None else _time(step_latency),
+        "network_latency": _time(network_latency),
         "launch": None if launch is None else _time(launch),
     }
     return {key: value for key, value in given.items() if value is not None}

@@ -58,6 +58,7 @@ __all__ = [
     "NOBODY",
     "Operation",
     "Program",
+    "accumulate",
     "allgather",
     "allgatherv",
     "allreduce",
@@ -76,6 +77,8 @@ __all__ = [
     "exscan",
     "gather",
     "gatherv",
+    "get",
+    "get_accumulate",
     "iprobe",
     "irecv",
     "isend",
@@ -84,6 +87,7 @@ __all__ = [
     "mark",
     "open_file",
     "probe",
+    "put",
     "read",
     "read_file",
     "recv",
@@ -110,6 +114,14 @@ __all__ = [
     "wait_all",
     "wait_any",
     "wait_some",
+    "win_complete",
+    "win_fence",
+    "win_flush",
+    "win_lock",
+    "win_post",
+    "win_start",
+    "win_unlock",
+    "win_wait",
     "write",
     "write_file",
 ]
@@ -360,6 +372,81 @@ def comm_create(new: int, comm: int = 0) -> Operation:
 def comm_free(comm: int) -> Operation:
     """`MPI_Comm_free`."""
     return Operation("comm_free", {"comm": comm})
+
+
+def _one_sided(kind: str, target: int, bytes: int, comm: int) -> Operation:
+    return Operation(kind, {"peer": target, "bytes": bytes, "comm": comm})
+
+
+def put(to: int, bytes: int, comm: int = 0) -> Operation:
+    """`MPI_Put`: writes to the memory of rank `to`.
+
+    The ranks of communicator `comm` have one window; another window is that of a duplicated communicator. An
+    access is complete when `win_flush`, `win_fence`, `win_unlock` or `win_complete` returns. The interface of
+    the target serves it without the target's processor.
+
+    >>> from odonata.operations import put, win_flush
+    >>> def flood(rank, ranks, *, rounds=100):
+    ...     for _ in range(rounds if rank > 0 else 0):
+    ...         yield put(0, 4096)
+    ...         yield win_flush(0)
+    """
+    return _one_sided("put", to, bytes, comm)
+
+
+def get(source: int, bytes: int, comm: int = 0) -> Operation:
+    """`MPI_Get`: reads from the memory of rank `source`."""
+    return _one_sided("get", source, bytes, comm)
+
+
+def accumulate(to: int, bytes: int, comm: int = 0) -> Operation:
+    """`MPI_Accumulate`. The target's interface combines up to 8 bytes, its MPI library more."""
+    return _one_sided("accumulate", to, bytes, comm)
+
+
+def get_accumulate(to: int, bytes: int, comm: int = 0) -> Operation:
+    """`MPI_Get_accumulate`, `MPI_Fetch_and_op` or `MPI_Compare_and_swap`."""
+    return _one_sided("get_accumulate", to, bytes, comm)
+
+
+def win_flush(to: int = ANY, comm: int = 0) -> Operation:
+    """`MPI_Win_flush`; by default `MPI_Win_flush_all`. No call opens the epoch of `MPI_Win_lock_all`."""
+    return Operation("win_flush", {"peer": to, "comm": comm})
+
+
+def win_fence(comm: int = 0) -> Operation:
+    """`MPI_Win_fence`."""
+    return Operation("win_fence", {"comm": comm})
+
+
+def win_lock(to: int, comm: int = 0, *, shared: bool = False) -> Operation:
+    """`MPI_Win_lock`, exclusive or shared."""
+    return Operation("win_lock_shared" if shared else "win_lock", {"peer": to, "comm": comm})
+
+
+def win_unlock(to: int, comm: int = 0) -> Operation:
+    """`MPI_Win_unlock`."""
+    return Operation("win_unlock", {"peer": to, "comm": comm})
+
+
+def win_post(group: int = 0, comm: int = 0) -> Operation:
+    """`MPI_Win_post`: exposes the memory of the rank to the other members of communicator `group`."""
+    return Operation("win_post", {"new_comm": group, "comm": comm})
+
+
+def win_start(group: int = 0, comm: int = 0) -> Operation:
+    """`MPI_Win_start`: waits until the other members of communicator `group` have posted."""
+    return Operation("win_start", {"new_comm": group, "comm": comm})
+
+
+def win_complete(group: int = 0, comm: int = 0) -> Operation:
+    """`MPI_Win_complete`: ends the accesses to the group."""
+    return Operation("win_complete", {"new_comm": group, "comm": comm})
+
+
+def win_wait(group: int = 0, comm: int = 0) -> Operation:
+    """`MPI_Win_wait`: waits until the group has completed its accesses."""
+    return Operation("win_wait", {"new_comm": group, "comm": comm})
 
 
 def _metadata(kind: str, file: int, directory: int | None) -> Operation:

@@ -119,7 +119,7 @@ def slowdown(
 
 def latency_cdf(
     results: Results,
-    of: str = "mpi",
+    measure: str = "mpi",
     *,
     jobs: Sequence[str] | None = None,
     alone: bool = True,
@@ -130,8 +130,8 @@ def latency_cdf(
 
     Args:
         results: A run.
-        of: The measurement: "mpi" or "io" (messages, from the send call to the last byte), "mpi-packets" or
-            "io-packets" (in the network), "calls" (reads and writes).
+        measure: "mpi" or "io" (messages, from the send call to the last byte), "mpi-packets" or "io-packets"
+            (in the network), "calls" (reads and writes).
         jobs: Only these jobs.
         alone: Show jobs alone too, dotted, if the run had baselines.
         tail: Show the complementary distribution instead, on a logarithmic scale.
@@ -141,15 +141,15 @@ def latency_cdf(
         InputError: The run has no such measurement, or no such job.
         MissingPackage: matplotlib is not installed.
     """
-    _refuse_unknown("of", [of], list(LATENCIES))
+    _refuse_unknown("measure", [measure], list(LATENCIES))
     names = needed(results, "jobs", ["job"])["job"].to_pylist()
     _refuse_unknown("jobs", jobs or [], names)
     found = values(results)
-    if not any(of in measured for measured in found.values()):
+    if not any(measure in measured for measured in found.values()):
         raise InputError(
             "nothing of it was measured",
-            key="of",
-            value=of,
+            key="measure",
+            value=measure,
             expected=" or ".join(sorted({name for measured in found.values() for name in measured})) or None,
         )
     if axes is None:
@@ -163,9 +163,9 @@ def latency_cdf(
             (found.get(job, {}), "", "-"),
             (baselines.get(job, {}), ", alone", ":"),
         ):
-            if of not in measured:
+            if measure not in measured:
                 continue
-            xs, shares = cumulative(measured[of])
+            xs, shares = cumulative(measured[measure])
             ys = [1 - share for share in shares[:-1]] if tail else shares
             label = _plain(f"{job}{suffix}")
             axes.plot(xs[: len(ys)], ys, style, color=colors[number % len(colors)], label=label)
@@ -175,7 +175,7 @@ def latency_cdf(
     )
     if tail:
         axes.set_yscale("log")
-    axes.set_xlabel(f"{LATENCIES[of]} [s]")
+    axes.set_xlabel(f"{LATENCIES[measure]} [s]")
     axes.set_ylabel("share that takes longer" if tail else "share")
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small")
@@ -219,13 +219,35 @@ def link_map(results: Results, measure: str = "busy", *, axes: Any = None) -> An
     return axes.figure
 
 
-def load_curve(sweep: LoadSweep | Mapping[str, Any]) -> Any:
+def load_curve(*sweeps: LoadSweep | Mapping[str, Any], labels: Sequence[str] | None = None) -> Any:
     """Latency and accepted load over offered load, from `odonata.load_sweep`.
 
+    Args:
+        sweeps: One sweep: its mean, 99th percentile, and mean in the network. Several: the mean of each.
+        labels: Names of several sweeps. Default: their folders, or else their scenarios.
+
     Raises:
+        InputError: There is no sweep, or not one label for each.
         MissingPackage: matplotlib is not installed.
     """
-    return load_figure.of(sweep if isinstance(sweep, Mapping) else sweep.description)
+    if not sweeps:
+        raise InputError("no sweep", key="sweeps", expected="at least one LoadSweep")
+    if labels is not None and len(labels) != len(sweeps):
+        raise InputError(
+            "not one label for each sweep",
+            key="labels",
+            value=repr(list(labels)),
+            expected=f"{len(sweeps)} labels",
+        )
+    reports = [sweep if isinstance(sweep, Mapping) else sweep.description for sweep in sweeps]
+    if len(reports) == 1:
+        return load_figure.draw(reports[0])
+    folders = [None if isinstance(sweep, Mapping) else sweep.path for sweep in sweeps]
+    names = [
+        folder.name if folder is not None else report["name"] or f"sweep {number}"
+        for number, (folder, report) in enumerate(zip(folders, reports, strict=True))
+    ]
+    return load_figure.compare(reports, names if labels is None else labels)
 
 
 def _refuse_unknown(key: str, given: Sequence[str], known: Sequence[str]) -> None:
@@ -233,7 +255,7 @@ def _refuse_unknown(key: str, given: Sequence[str], known: Sequence[str]) -> Non
         if name not in known:
             alike = difflib.get_close_matches(name, known, n=1)
             raise InputError(
-                "there is no such one",
+                "an unknown value",
                 key=key,
                 value=repr(name),
                 expected=f"one of {', '.join(known)}",

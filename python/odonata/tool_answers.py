@@ -499,6 +499,64 @@ class Calibration(TypedDict):
 
 
 @declared
+class Agreement(TypedDict):
+    """Simulated beside measured times of a group of points."""
+
+    fitted: bool
+    """Whether the costs of the preset were fitted to these points."""
+    collective: str
+    """The collective, or all."""
+    size: str
+    """The class of sizes, or all."""
+    points: Count
+    """Number of points."""
+    median_ratio: Number
+    """Median of simulated / measured."""
+    mean_factor: Number
+    """Geometric mean of the factor of error, at least 1."""
+    within_20_percent: Number
+    """Share of points within 20% of the measured time."""
+
+
+@declared
+class ValidatedPoint(TypedDict):
+    """A measured collective, repeated."""
+
+    run: str
+    """The run of the benchmark that measured it."""
+    ranks: Count
+    """Number of ranks."""
+    collective: str
+    """The collective, by the name in the data."""
+    algorithm: str
+    """Its algorithm, by the name in the data."""
+    bytes: Count
+    """Size, as the data count it."""
+    fitted: bool
+    """Whether the costs of the preset were fitted to it."""
+    measured_s: Number
+    """Median of the measured times."""
+    simulated_s: Number
+    """Simulated time, without other jobs."""
+    ratio: Number
+    """simulated / measured."""
+
+
+@declared
+class Validation(TypedDict):
+    """The answer of `odonata validate`."""
+
+    preset: str
+    """The preset."""
+    groups: list[Agreement]
+    """Agreement by group: fitted or not, collective, sizes:"""
+    points: list[ValidatedPoint]
+    """The points:"""
+    not_repeated: list[str]
+    """Collectives and algorithms of the data that this simulator does not have."""
+
+
+@declared
 class NotTakenOver(TypedDict):
     """A setting of another simulator without a counterpart."""
 
@@ -518,6 +576,12 @@ class Imported(TypedDict):
     """The scenario (TOML)."""
     not_taken_over: list[NotTakenOver]
     """Settings without a counterpart:"""
+    beside: NotRequired[str]
+    """For a network that is no family's: the edge list or list of cables that the scenario names."""
+    jobs: NotRequired[str]
+    """For a job list: the list with profiles (CSV), which the batch file names."""
+    assumptions: NotRequired[list[str]]
+    """For a job list: what was assumed or left out."""
 
 
 #: Commands whose answers have another name than the command.
@@ -549,5 +613,6 @@ TOOL_ANSWERS: dict[str, Any] = {
     "workload-check": ProgramCheck,
     "workload-compile": ProgramRecord,
     "calibrate": Calibration,
+    "validate": Validation,
     "import": Imported,
 }

@@ -1,7 +1,7 @@
 """Bus bandwidths of all-reduces on hosts of a DGX H100 SuperPOD, beside those measured with NCCL.
 
     study.py measure [SIZE ...]   runs these sizes, by default all: minutes of CPU time
-    study.py page                 the table of docs/training.md, from the stored results
+    study.py page                 the table of docs/all-reduce.md, from the stored results
 
 Nothing is fitted: the machine is the preset, NCCL's constants are the workload's defaults.
 
@@ -26,7 +26,7 @@ from study_tools.table import Table  # noqa: E402
 import odonata  # noqa: E402
 
 STORED, PUBLISHED = HERE / "data" / "measured.json", HERE / "data" / "published.json"
-PASSAGE = Passage("training.md", "<!-- bandwidths: studies/all_reduce/study.py page -->", "<!-- end -->")
+PASSAGE = Passage("all-reduce.md", "<!-- bandwidths: studies/all_reduce/study.py page -->", "<!-- end -->")
 
 GPUS = 8
 ALGORITHMS = ("ring", "tree", "nvls")
@@ -86,9 +86,11 @@ def text() -> str:
             rows.append([name, *(f"{found[size]:.1f}" if size in found else "" for size in sizes)])
         for name, row in published.items():
             if row["hosts"] == hosts:
-                told = row["bus_GBps"]
-                rows.append([f"measured: {name}", *(str(told.get(size, "")) for size in sizes)])
-    sources = "\n".join(f"- {name}: {row['source']}" for name, row in published.items())
+                known = row["bus_GBps"]
+                rows.append([f"measured: {name}", *(str(known.get(size, "")) for size in sizes)])
+    sources = "\n".join(
+        f"- {name}: {row['source']}" for name, row in published.items() if row["hosts"] in HOSTS
+    )
     return f"{Table('', ['bus bandwidth, GB/s', *sizes], rows).markdown()}\n{sources}\n"
 
 

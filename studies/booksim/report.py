@@ -14,11 +14,6 @@ from odonata import _core
 
 #: The page without its table and its text about single sweeps.
 PAGE = Path(__file__).parent / "page.md"
-#: The section on predictions of lost time, from studies/lost_time.
-LOST_TIME = Path(__file__).parents[1] / "lost_time" / "table.md"
-
-#: The section on real machines, from studies/real_machines.
-REAL_MACHINES = Path(__file__).parents[1] / "real_machines" / "table.md"
 
 
 def write(results: dict[str, Any], data: Path, docs: Path, steep: float, enough: int) -> None:
@@ -27,13 +22,6 @@ def write(results: dict[str, Any], data: Path, docs: Path, steep: float, enough:
     data.write_text(json.dumps({**about, "sweeps": results}, indent=1) + "\n")
     figure(results).savefig(docs / "figures/validation.svg", metadata={"Date": None})
     (docs / "validation.md").write_text(text(results, about, steep, enough))
-
-
-def rewrite(data: Path, docs: Path, steep: float, enough: int) -> None:
-    """Renews validation.md from validation.json."""
-    stored = json.loads(data.read_text())
-    results = stored.pop("sweeps")
-    (docs / "validation.md").write_text(text(results, stored, steep, enough))
 
 
 def text(results: dict[str, Any], about: dict[str, str], steep: float, enough: int) -> str:
@@ -57,8 +45,6 @@ def text(results: dict[str, Any], about: dict[str, str], steep: float, enough: i
         enough=enough,
         table=table,
         notes="\n\n".join(notes) or "No sweep misses its goal.",
-        real_machines=REAL_MACHINES.read_text().strip(),
-        lost_time=LOST_TIME.read_text().strip(),
         **about,
     )
 

@@ -5,8 +5,8 @@
     study.py scales     five of them with more and larger blocks
     study.py whole      one of them with the whole checkpoint of 1 TB
     study.py authors, authors-quick, authors-scales
-                        with the settings of the authors' own simulator: the smallest and the largest
-                        job; a fifth of the machine; the same with a larger checkpoint
+                        with the settings of the authors' own simulator: all 60 configurations; a fifth
+                        of the machine; five of the 60 with more and larger blocks
     study.py daly       a job that fails and restarts, at five intervals between checkpoints
     study.py page       renews README.md, APPENDIX.md and figures from the results of --store
 
@@ -22,7 +22,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cluster2017_study import daly, figures, measures, page
-from study_tools import command, pages, verdicts
+from study_tools import command, pages, parquet, verdicts
 
 SWEEPS = ("quick", "full", "scales", "whole", "authors-quick", "authors", "authors-scales", "daly")
 #: Sweeps without claims, which are compared with each other.
@@ -40,7 +40,7 @@ def main() -> int:
         solutions = daly.of_sweep(folder)
         print(daly.table(solutions).text())
         if arguments.store and found.outcome == "completed":
-            daly.write(page.DATA / "daly.parquet", solutions)
+            parquet.write(page.DATA / "daly.parquet", daly.Solution, solutions)
         return command.end(found)
     runs, completions = measures.of_sweep(folder)
     if arguments.what in SCALES:
@@ -59,9 +59,10 @@ def main() -> int:
 
 def write_page() -> None:
     """README.md, APPENDIX.md and figures."""
-    figures.draw(page.FIGURES, *measures.read(page.DATA, "full"))
-    _, theirs = measures.read(page.DATA, page.STORED["authors"][0])
-    figures.draw_completion(page.FIGURES / "cluster2017-authors-figure-9.svg", theirs)
+    single = [run for run in page.stored() if page.at_full_scale(run)]
+    figures.draw(page.FIGURES, *measures.read(page.DATA, "full"), single)
+    theirs = measures.read(page.DATA, page.STORED["authors"][0])
+    figures.draw(page.FIGURES, *theirs, prefix="cluster2017-authors", numbers=(7, 8, 9))
     pages.write(page.texts())
 
 

@@ -91,10 +91,10 @@ def text() -> str:
     found = next(iter(stored.values()))["packet"]
     header = [f"{victim}, for {first_of_others(of, victim)[0]}" for victim, of in found.items()]
     table = Table("", ["scenario", *header, "points off, at most"], rows).markdown()
-    packets, flows = (f"{100 * fmean(own[fidelity]):.0f}%" for fidelity in FIDELITIES)
+    of_packets, of_flows = (f"{100 * fmean(own[fidelity]):.0f}%" for fidelity in FIDELITIES)
     return (
         f"{table}\nIn the mean they are {100 * fmean(off):.1f} points off. For themselves jobs wait "
-        f"{packets} of all waits in packets, and {flows} as flows.\n"
+        f"{of_packets} of all waits in packets, and {of_flows} as flows.\n"
     )
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 # First: it puts the tools of all studies on the module path.
 from gpcnet_study import cells, figures, measures, page  # isort: skip
 
-from study_tools import command, pages, verdicts
+from study_tools import command, pages, parquet, verdicts
 
 
 def main() -> int:
@@ -27,18 +27,18 @@ def main() -> int:
         pages.write(page.texts())
         return 0
     wanted = [*cells.gpcnet(), *(cells.victim_map() if arguments.what == "full" else ())]
-    rows = []
+    found = []
     for number, cell in enumerate(wanted, start=1):
-        rows.append(measures.run(cell))
-        print(f"{number} of {len(wanted)}: {rows[-1].name}: {1e6 * rows[-1].mean_s:.2f} us", flush=True)
-    judged = page.judge(rows)
+        found.append(measures.run(cell))
+        print(f"{number} of {len(wanted)}: {found[-1].name}: {1e6 * found[-1].mean_s:.2f} us", flush=True)
+    judged = page.judge(found)
     print(verdicts.overview(judged).text())
     arguments.out.mkdir(parents=True, exist_ok=True)
-    measures.write(arguments.out / "rows.parquet", rows)
+    parquet.write(arguments.out / "rows.parquet", measures.Row, found)
     verdicts.write_csv(arguments.out / "claims.csv", judged)
     print(f"written: {arguments.out}/rows.parquet, claims.csv")
     if arguments.store:
-        measures.write(page.DATA, rows)
+        parquet.write(page.DATA, measures.Row, found)
         print(f"kept: {page.DATA}")
     return 0
 

@@ -1,7 +1,7 @@
-"""Compares the times alone that lost time predicts with the true ones, and renews docs/validation.md.
+"""Compares the times alone that lost time predicts with the true ones.
 
     study.py cases [NAME ...]   the cases with one of these in their names, default: all (minutes)
-    study.py page               renews docs/validation.md from the stored results
+    study.py page               renews docs/lost-time-accuracy.md from the stored results
 
 Exit code: 0; 2 if the arguments are wrong; 130 if it was interrupted.
 """
@@ -9,26 +9,18 @@ Exit code: 0; 2 if the arguments are wrong; 130 if it was interrupted.
 from __future__ import annotations
 
 import argparse
-import sys
 
 # First: it puts the tools of all studies on the module path.
-from lost_time_study import HERE, STUDIES, cases, measure, table, wave  # isort: skip
+from lost_time_study import HERE, cases, measure, table, wave  # isort: skip
 
 from study_tools import command
-
-sys.path.append(str(STUDIES / "booksim"))
 
 
 def main() -> int:
     arguments = parse()
     if arguments.what == "page":
-        import report
-        import validate
-
-        table.SECTION.write_text(table.text(), encoding="utf-8")
-        docs, stored = STUDIES.parent / "docs", validate.HERE / "validation.json"
-        report.rewrite(stored, docs, validate.STEEP, validate.ENOUGH)
-        print(f"written: {table.SECTION}, docs/validation.md")
+        table.PAGE.write_text(table.text(), encoding="utf-8")
+        print(f"written: {table.PAGE}")
         return 0
     trace = HERE / "data" / "wave.goal"
     trace.write_text(wave.schedule(), encoding="utf-8")

@@ -2,6 +2,8 @@
 
     paper.py                        all eight mixes, each with its three baselines: about half an hour
     paper.py rand-min-wkld2 ...     mixes by name: placement-routing-workload
+    paper.py --store                all mixes; keeps their claims and figures for the page
+    paper.py --page                 renews PAPER.md and figures 10 to 13 from the results of --store
 
 In addition, one published mix is run with its baselines, to separate devices from network
 (results/mfnetsim-paper/published). The column "with artifacts" uses the results of compare.py in
@@ -19,10 +21,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from mfnetsim_study import claim_report, runs
+from mfnetsim_study import claim_report, paper_page, runs
 from mfnetsim_study.cases import Case
 
 import odonata
@@ -36,6 +38,9 @@ SPLIT = "rand-min-wkld2"
 
 def main() -> int:
     arguments = parse()
+    if arguments.page:
+        paper_page.write()
+        return 0
     failures = perform(arguments)
     paper = with_baselines(arguments.runs, arguments.out)
     published = published_cases(arguments.out / "published", arguments.published)
@@ -52,6 +57,10 @@ def main() -> int:
     if len(published) < len(runs.PAPER.names):
         print("make study-mfnetsim RUNS=all computes the rest of those with them")
     print(f"written: {arguments.out / 'claims.md'} and .csv")
+    if arguments.store and len(paper) == len(published) == len(runs.PAPER.names):
+        paper_page.store(judged, paper, published)
+    elif arguments.store:
+        print("not kept: the page needs all mixes, with the artifacts and without them")
     for failure in failures:
         print(f"FAILED {failure}")
     return 1 if failures else 0
@@ -74,6 +83,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--any-build", action="store_true", help="accept results of the same version from another build"
     )
+    parser.add_argument("--store", action="store_true", help="keep claims and figures for PAPER.md")
+    parser.add_argument("--page", action="store_true", help="renew PAPER.md from what was kept; run nothing")
     parser.add_argument("--no-split", action="store_true", help=f"do not run the published {SPLIT}")
     parser.add_argument(
         "--out", type=Path, default=Path("results/mfnetsim-paper"), metavar="DIR", help="[%(default)s]"
@@ -125,8 +136,14 @@ def with_baselines(names: Sequence[str], folder: Path) -> list[Case]:
             continue
         together = odonata.load(folder / name)
         if together.completed and not together.failed_baselines and together.baselines:
-            found.append(Case(*name.split("-"), together, together.baselines))
+            found.append(of_name(name, together, together.baselines))
     return found
+
+
+def of_name(name: str, together: odonata.Results, alone: Mapping[str, odonata.Results]) -> Case:
+    """The mix with this name, placement-routing-workload."""
+    placement, routing, workload = name.split("-")
+    return Case(placement, routing, workload, together, alone)
 
 
 def published_cases(split: Path, folder: Path) -> list[Case]:
@@ -146,7 +163,7 @@ def separate(name: str, folder: Path) -> Case | None:
         return None
     alone = {row["job"]: loaded(folder / f"{start}-{ALONE[row['job']]}") for row in together.rows("jobs")}
     complete = {job: results for job, results in alone.items() if results is not None}
-    return Case(*name.split("-"), together, complete) if len(complete) == len(alone) else None
+    return of_name(name, together, complete) if len(complete) == len(alone) else None
 
 
 def loaded(folder: Path) -> odonata.Results | None:

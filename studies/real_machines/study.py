@@ -1,7 +1,8 @@
-"""Measures the comparison of docs/validation.md with real machines, and renews its table.
+"""Measures the numbers of docs/real-machines.md, and writes the page.
 
     study.py quick      pairs of nodes of two machines: seconds
-    study.py page       renews docs/validation.md from the results stored here, in tpds2016, gpcnet and theta
+    study.py agreement  repeats measured collectives, and records how far off the presets are: an hour
+    study.py page       writes docs/real-machines.md from the results stored here and in three other studies
 
 Exit code: 0; 2 if the arguments are wrong; 130 if it was interrupted.
 """
@@ -9,26 +10,22 @@ Exit code: 0; 2 if the arguments are wrong; 130 if it was interrupted.
 from __future__ import annotations
 
 import argparse
-import sys
 
 # First: it puts the tools of all studies on the module path.
-from real_machines_study import STUDIES, pingpong, table  # isort: skip
+from real_machines_study import agreement, pingpong, table  # isort: skip
 
 from study_tools import command
-
-sys.path.append(str(STUDIES / "booksim"))
 
 
 def main() -> int:
     arguments = parse()
     if arguments.what == "page":
-        import report
-        import validate
-
-        table.SECTION.write_text(table.text(), encoding="utf-8")
-        docs, stored = STUDIES.parent / "docs", validate.HERE / "validation.json"
-        report.rewrite(stored, docs, validate.STEEP, validate.ENOUGH)
-        print(f"written: {table.SECTION}, docs/validation.md")
+        table.PAGE.write_text(table.text(), encoding="utf-8")
+        print(f"written: {table.PAGE}")
+        return 0
+    if arguments.what == "agreement":
+        agreement.record()
+        print(f"written: {agreement.RECORD}")
         return 0
     times = pingpong.measure()
     for time in times:
@@ -44,7 +41,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=description, epilog=rest, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=["quick", "page"])
+    parser.add_argument("what", choices=["quick", "agreement", "page"])
     parser.add_argument("--store", action="store_true", help="keep what was measured for the page")
     return parser.parse_args()
 

@@ -35,7 +35,7 @@ class Verdict(StrEnum):
     HOLDS = "holds"
     PART = "holds in part"
     NOT = "does not hold"
-    UNKNOWN = "not computed"
+    UNKNOWN = "not judged"
 
 
 class Kind(StrEnum):

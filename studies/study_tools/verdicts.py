@@ -44,7 +44,7 @@ def _counted(judged: Sequence[Judged]) -> str:
         Verdict.HOLDS: "hold",
         Verdict.PART: "hold in part",
         Verdict.NOT: "do not hold",
-        Verdict.UNKNOWN: "were not computed",
+        Verdict.UNKNOWN: "were not judged",
     }
     found = {verdict: sum(one.verdict == verdict for one in judged) for verdict in Verdict}
     return ", ".join(

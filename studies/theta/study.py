@@ -12,12 +12,13 @@ Exit code: 0, whatever the verdicts are; 2 if the arguments are wrong; 130 if it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 # First: it puts the tools of all studies on the module path.
 from theta_study import figures, page, runs  # isort: skip
 
-from study_tools import command, pages, verdicts
+from study_tools import command, pages, parquet, verdicts
 from theta_study import published
 from theta_study.machine import DISTANCES, VARIANTS
 from theta_study.runs import Time
@@ -30,32 +31,41 @@ def tests(what: str) -> Iterator[Test]:
     """All tests of "quick" or "full"."""
     for variant in VARIANTS:
         for where in DISTANCES:
-            yield f"{variant}, ping-pong, {where}", lambda v=variant, w=where: runs.ping_pong(v, w)
+            yield f"{variant}, ping-pong, {where}", partial(runs.ping_pong, variant, where)
     for variant in ("preset", "minimal"):
         for nodes in runs.NODES:
             if what == "full" or nodes <= 512:
-                yield (
-                    f"{variant}, pairing, {nodes} nodes",
-                    lambda v=variant, n=nodes: [runs.pairing(v, n, size) for size in runs.SIZES],
-                )
-    yield (
-        "preset, a pair in two groups",
-        lambda: [runs.pairing("preset", 2, size, "other group") for size in runs.SIZES],
-    )
+                yield f"{variant}, pairing, {nodes} nodes", partial(pairings, variant, nodes)
+    yield "preset, a pair in two groups", partial(pairings, "preset", 2, "other group")
     for variant in ("preset", "fitted"):
         for ranks in runs.RANKS if what == "full" else runs.RANKS[:3]:
             yield (
                 f"{variant}, one way, {ranks} ranks",
-                lambda v=variant, r=ranks: [runs.rate(v, "same blade", r, both=False)],
+                partial(rate, variant, "same blade", ranks, both=False),
             )
         for where, both in (("other group", False), ("same blade", True), ("other group", True)):
             yield (
                 f"{variant}, {'both ways' if both else 'one way'}, {where}",
-                lambda v=variant, w=where, b=both: [runs.rate(v, w, published.MANY, both=b)],
+                partial(rate, variant, where, published.MANY, both=both),
             )
     if what == "full":
         for groups in runs.GROUPS:
-            yield f"minimal, bisection, {groups} groups", lambda g=groups: [runs.bisection("minimal", g)]
+            yield f"minimal, bisection, {groups} groups", partial(bisection, groups)
+
+
+def pairings(variant: str, nodes: int, *where: str) -> list[Time]:
+    """Bisection pairing, a test for each size."""
+    return [runs.pairing(variant, nodes, size, *where) for size in runs.SIZES]
+
+
+def rate(variant: str, where: str, ranks: int, *, both: bool) -> list[Time]:
+    """Bandwidth of a pair of nodes."""
+    return [runs.rate(variant, where, ranks, both=both)]
+
+
+def bisection(groups: int) -> list[Time]:
+    """All nodes, under minimal routing."""
+    return [runs.bisection("minimal", groups)]
 
 
 def main() -> int:
@@ -72,11 +82,11 @@ def main() -> int:
     judged = page.judge(times)
     print(verdicts.overview(judged).text())
     arguments.out.mkdir(parents=True, exist_ok=True)
-    runs.write(arguments.out / "times.parquet", times)
+    parquet.write(arguments.out / "times.parquet", Time, times)
     verdicts.write_csv(arguments.out / "claims.csv", judged)
     print(f"written: {arguments.out}/times.parquet, claims.csv")
     if arguments.store:
-        runs.write(page.DATA, times)
+        parquet.write(page.DATA, Time, times)
         print(f"kept: {page.DATA}")
     return 0
 

@@ -2,12 +2,16 @@
 
     study.py quick      three programs on machines of some 2,000 nodes: five minutes
     study.py larger     AMG with its 13,824 ranks, Crystal Router with more bytes
+    study.py amg-nonminimal, amg-oblong
+                        AMG with its 13,824 ranks under non-minimal routing; on a torus of 36 x 24 x 16
+    study.py links      links that Multigrid uses, up to its 110,592 ranks
     study.py machines   ping-pongs on Blue Gene, schedulers and threads
     study.py full       all of these
     study.py amg-full, multigrid-full, crystal-router-full
                         a program with all its ranks and bytes on a dragonfly; --minutes stops and saves it,
                         and the same command continues
     study.py processes  all ranks and fewer bytes, by one process and by two under MPI (docs/mpi.md)
+    study.py speed FILE keeps the output of benches/booksim_speed.py --booksim BINARY --json (figure 18)
     study.py page       renews README.md, APPENDIX.md and figures from the results of --store
 
 Completed runs of the same build are not repeated; after Ctrl-C the same command continues. Results go to
@@ -23,9 +27,9 @@ import argparse
 from pathlib import Path
 
 # First: it puts the tools of all studies on the module path.
-from tpds2016_study import bluegene, bluegene_load, cost, figures, full, measures, page, processes  # isort: skip
+from tpds2016_study import bluegene, bluegene_load, cost, figures, full, measures, page, processes, speed  # isort: skip
 
-from study_tools import command, pages, verdicts
+from study_tools import command, pages, parquet, verdicts
 
 import odonata
 
@@ -33,13 +37,18 @@ PARTS = {
     "quick": ("programs",),
     "larger": ("larger",),
     "machines": ("machines",),
-    "full": ("programs", "larger", "machines"),
+    "amg-nonminimal": ("amg-nonminimal",),
+    "amg-oblong": ("amg-oblong",),
+    "links": ("links",),
+    "full": ("programs", "larger", "amg-nonminimal", "amg-oblong", "links", "machines"),
 }
 
 
 def main() -> int:
-    names = (*PARTS, *full.CASES, "processes")
-    arguments = command.parse(str(__doc__), names, Path("results/tpds2016"), minutes=True)
+    names = (*PARTS, *full.CASES, "processes", "speed")
+    arguments = command.parse(
+        str(__doc__), names, Path("results/tpds2016"), "output of benches/booksim_speed.py", minutes=True
+    )
     if arguments.what == "page":
         figures.draw(page.FIGURES, *page.figure_data())
         pages.write(page.texts())
@@ -48,6 +57,8 @@ def main() -> int:
         return at_full_size(arguments)
     if arguments.what == "processes":
         return by_processes(arguments.store)
+    if arguments.what == "speed":
+        return beside_booksim(arguments)
     outcome = "completed"
     for part in PARTS[arguments.what]:
         if part == "machines":
@@ -82,9 +93,9 @@ def sweeps(part: str, arguments: argparse.Namespace) -> str:
         print(verdicts.overview(judged).text())
         verdicts.write_csv(arguments.out / "claims.csv", judged)
     if arguments.store:
-        measures.write(page.DATA, part, runs)
+        parquet.write(page.DATA / f"{part}.parquet", measures.Run, runs)
         if part == "programs":
-            measures.write(page.DATA, "distributions", points)
+            parquet.write(page.DATA / "distributions.parquet", measures.Point, points)
         print(f"kept: {page.DATA}")
     return "completed"
 
@@ -96,9 +107,8 @@ def at_full_size(arguments: argparse.Namespace) -> int:
     print(page.full_table([row]).text())
     if arguments.store:
         kept = [one for one in page.stored_full() if one.name != name]
-        measures.write(
-            page.DATA, "full", sorted([*kept, row], key=lambda one: list(full.CASES).index(one.name))
-        )
+        kept = sorted([*kept, row], key=lambda one: list(full.CASES).index(one.name))
+        parquet.write(page.DATA / "full.parquet", full.Full, kept)
         print(f"kept: {page.DATA}")
     return 0 if row.outcome == "completed" else 130 if row.outcome in ("stopped", "interrupted") else 3
 
@@ -112,10 +122,23 @@ def by_processes(store: bool) -> int:
     rows = processes.measure(page.STUDY / "dragonfly.toml", mpirun)
     print(page.split_table(rows).text())
     if store:
-        measures.write(page.DATA, "processes", rows)
+        parquet.write(page.DATA / "processes.parquet", processes.Split, rows)
         print(f"kept: {page.DATA}")
     same = all(len({row.digest for row in rows if row.program == one.program}) == 1 for one in rows)
     return 0 if same else 3
+
+
+def beside_booksim(arguments: argparse.Namespace) -> int:
+    """Speed beside BookSim, from the files of its bench."""
+    rows = [row for file in arguments.files for row in speed.read(file)]
+    if not rows:
+        print("speed: expected the output of benches/booksim_speed.py --booksim BINARY --json")
+        return 2
+    print(page.speed_table(rows).text())
+    if arguments.store:
+        parquet.write(page.DATA / "speed.parquet", speed.Speed, rows)
+        print(f"kept: {page.DATA}")
+    return 0
 
 
 def machines(store: bool) -> None:
@@ -124,8 +147,9 @@ def machines(store: bool) -> None:
     costs = cost.measure(page.STUDY / "dragonfly.toml")
     print(page.cost_table(costs).text())
     if store:
-        for name, rows in (("bluegene", times), ("bluegene-load", loads), ("cost", costs)):
-            measures.write(page.DATA, name, rows)
+        parquet.write(page.DATA / "bluegene.parquet", bluegene.Time, times)
+        parquet.write(page.DATA / "bluegene-load.parquet", bluegene_load.Load, loads)
+        parquet.write(page.DATA / "cost.parquet", cost.Cost, costs)
         print(f"kept: {page.DATA}")
 
 

@@ -7,7 +7,9 @@
     study.py longer     the same with 1,024 nodes and four times the transfers, N-N write
     study.py merged     the merged machine, 570 buffers, up to 1,024 nodes
     study.py merged-large  the same with up to 8,192 nodes, N-N read, and N-N write by 2,048
-    study.py cabling    the same under the other two cablings, N-N write
+    study.py merged-shared  the same, N-1 read by 2,048 and 4,096 nodes
+    study.py start      phase II, N-N write, files that begin at the buffers in turn instead of by a hash
+    study.py cabling    the merged machine under the other two cablings, N-N write
     study.py logs FILE...  Darshan logs replayed on phase II, alone and two at once
     study.py page       renews README.md, APPENDIX.md and the figure from the results of --store
 
@@ -26,7 +28,7 @@ from pathlib import Path
 from trinity2017_study import logs, measures, page  # isort: skip
 
 import matplotlib
-from study_tools import command, pages, verdicts
+from study_tools import command, pages, parquet, verdicts
 
 #: The smaller runs of phase II, which are not stored.
 QUICK = "quick"
@@ -50,7 +52,7 @@ def main() -> int:
     print(verdicts.overview(judged).text())
     verdicts.write_csv(folder / "claims.csv", judged)
     if arguments.store and arguments.what != QUICK and found.outcome == "completed":
-        measures.write(page.DATA / f"{arguments.what}.parquet", runs)
+        parquet.write(page.DATA / f"{arguments.what}.parquet", measures.Run, runs)
         print(f"kept: {page.DATA}")
     return command.end(found)
 
@@ -60,14 +62,16 @@ def replay(files: list[Path], *, store: bool) -> None:
     replays = list(logs.of_logs(files))
     print(page.log_table(replays).text())
     if store:
-        logs.write(page.DATA / "logs.parquet", replays)
+        parquet.write(page.DATA / "logs.parquet", logs.Replay, replays)
 
 
 def write_page() -> None:
     """README.md, APPENDIX.md and the figure."""
     # Equal drawings are equal files.
     with matplotlib.rc_context({"svg.hashsalt": "trinity2017"}):
-        page.figure(page.stored()).savefig(page.FIGURES / "trinity2017.svg", metadata={"Date": None})
+        page.figure(page.stored(), page.stored_logs()).savefig(
+            page.FIGURES / "trinity2017.svg", metadata={"Date": None}
+        )
     pages.write(page.texts())
 
 

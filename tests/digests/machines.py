@@ -166,6 +166,10 @@ ROUTINGS: list[tuple[str, str, Table]] = [
             "weigh_hops": True,
         },
     ),
+    *[
+        ("in-group", "dragonfly", {"algorithm": algorithm, "in_group": "adaptive", "threshold": "1 KiB"})
+        for algorithm in ("ugal", "progressive-adaptive")
+    ],
     ("many-channels", "dragonfly", {"algorithm": "minimal", "vcs": {"terminal": 4, "local": 3, "global": 5}}),
     ("lightest", "torus", {"algorithm": "minimal-adaptive", "selection": "lightest", "vcs": 4}),
     ("random-port", "torus", {"algorithm": "minimal-adaptive", "selection": "random", "vcs": 4}),
@@ -173,6 +177,13 @@ ROUTINGS: list[tuple[str, str, Table]] = [
     ("random-up", "xgft", {"algorithm": "nearest-common-ancestor", "up": "random"}),
     ("adaptive-up", "xgft", {"algorithm": "nearest-common-ancestor", "up": "adaptive"}),
     ("adaptive-up", "torus", {"algorithm": "up-down", "up": "adaptive"}),
+    *[
+        (spread, family, {"algorithm": algorithm, "spread": spread})
+        for algorithm in ("shortest-paths", "k-shortest-paths")
+        for spread in ("flow", "packet", "adaptive")
+        for family in ("dragonfly", "graph")
+    ],
+    ("routes", "graph", {"algorithm": "table", "routes": str(RING.with_name("ring-routes.csv"))}),
     *[
         (knowledge, family, {"algorithm": "ugal", "knowledge": knowledge, "knowledge_interval": "150 ns"})
         for knowledge in ("global", "piggyback")
@@ -254,9 +265,37 @@ def flow_control() -> Iterator[Case]:
         "queue": {"queue": 1},
         "delay": {"message_delay": "3 us"},
         "handoff": {"handoff": {"min": "0.5 ns", "max": "90 ns"}},
+        "per-peer": {"queues": "per-peer"},
+        "one-way": {"queues": "per-peer", "one_way_above": "2 KiB"},
+        "receive-rate": {"receive_rate": "2 GB/s"},
+        "message-gap": {"message_gap": "300 ns"},
+        "message-rates": {"message_rates": [{"above": "2 KiB", "rate": "2 GB/s"}]},
     }
     for name, nic in nics.items():
         yield Case(f"flow/nic-{name}", scenario({"dragonfly": DRAGONFLY}, 40, adaptive, nic=nic))
+    for name, network in {
+        "per-peer-output-queued": ROUTERS["output-queued"],
+        "per-peer-pipelined": ROUTERS["pipelined"],
+        "per-peer-ecn": variants["ecn-input-queued"],
+    }.items():
+        case = scenario({"dragonfly": DRAGONFLY}, 40, merged(adaptive, network), nic={"queues": "per-peer"})
+        yield Case(f"flow/nic-{name}", case)
+    several: dict[str, tuple[Table, Table]] = {
+        "block": ({}, {}),
+        "round-robin": ({}, {"affinity": "round-robin"}),
+        "striped": ({}, {"stripe_above": "2 KiB"}),
+        "striped-per-peer": ({}, {"stripe_above": "2 KiB", "queues": "per-peer"}),
+        "striped-flows": ({"fidelity": "flow"}, {"stripe_above": "2 KiB"}),
+        "striped-pipelined": (ROUTERS["pipelined"], {"stripe_above": "2 KiB"}),
+    }
+    for name, (network, nic) in several.items():
+        case = scenario({"interfaces": 2, "dragonfly": DRAGONFLY}, 40, merged(adaptive, network), nic=nic)
+        for job in case["jobs"]:
+            job["ranks_per_node"] = 2
+        yield Case(f"flow/interfaces-{name}", case)
+    for router in ("input-queued", "output-queued"):
+        case = scenario({"dragonfly": DRAGONFLY}, 40, merged(adaptive, {"router": router, "header": "100 B"}))
+        yield Case(f"flow/header-{router}", case)
     rails = {"rail-optimized": {"pods": 2, "hosts_per_pod": 4, "gpus_per_host": 3, "spines": 2}}
     own: dict[str, tuple[Table, Table]] = {
         "adaptive": ({"dragonfly": DRAGONFLY}, adaptive),
@@ -270,6 +309,8 @@ def flow_control() -> Iterator[Case]:
             case["jobs"][0]["traffic_class"] = {"mpi": "first"}
             case["jobs"][1]["traffic_class"] = {"mpi": "bulk"}
         yield Case(f"flow/send-queues-{name}", case)
+    case = scenario(rails, 24, {}, nic={"send_queues": "per-output", "queues": "per-peer"})
+    yield Case("flow/send-queues-per-peer", case)
 
 
 def arbitrations() -> Iterator[Case]:
@@ -290,6 +331,28 @@ def flows() -> Iterator[Case]:
         ("by-load", {"dragonfly": DRAGONFLY}, 40, {"algorithm": "ugal"}),
     ):
         yield Case(f"flows/{name}", scenario(machine, nodes, {"fidelity": "flow", "routing": routing}))
+
+
+def ethernets() -> Iterator[Case]:
+    """Messages over an Ethernet: every transport and load balancing, with trims, drops and pauses."""
+    small = {"queue": "20 KiB", "ecn_low": "4 KiB", "ecn_high": "16 KiB", "window": "32 KiB"}
+    variants: dict[str, Table] = {
+        **{
+            name: {**small, "load_balancing": name}
+            for name in ("oblivious", "ecmp", "reps", "reps-legacy", "bitmap", "mixed")
+        },
+        "constant": {**small, "congestion_control": "constant"},
+        "rccc": {**small, "congestion_control": "rccc"},
+        "drops": {**small, "trimming": False},
+        "roce": {"transport": "roce", "pause_above": 3, "resume_below": 2},
+    }
+    for name, ethernet in variants.items():
+        network = {"fidelity": "ethernet", "ethernet": ethernet, "routing": {"up": "random"}}
+        yield Case(f"ethernet/{name}", scenario({"fat-tree": {"k": 4, "n": 2}}, 16, network))
+    network = {"fidelity": "ethernet", "ethernet": small, "routing": {"algorithm": "ugal"}}
+    yield Case("ethernet/dragonfly", scenario({"dragonfly": DRAGONFLY}, 40, network))
+    network = {"fidelity": "ethernet", "routing": {"up": "adaptive"}}
+    yield Case("ethernet/adaptive", scenario({"fat-tree": {"k": 4, "n": 2}}, 16, network))
 
 
 def pipelines() -> Iterator[Case]:
@@ -341,6 +404,17 @@ def cables() -> Iterator[Case]:
     }
     yield Case("cables/failed", scenario(broken, 24, {"routing": {"algorithm": "up-down"}}))
     yield Case("cables/degraded", scenario(slow, 24, {"routing": {"algorithm": "minimal-adaptive"}}))
+    tofu = {"torus": {"dims": [2, 3, 2, 2, 3, 2], "open_dims": [3, 5]}}
+    yield Case("cables/open-dimensions", scenario(tofu, 144, {"routing": {"algorithm": "dimension-order"}}))
+    kinds = [{"groups": 1, "nodes": 3, "cables_to": [1]}, {"groups": 1, "nodes": 1, "cables_to": [2, 1]}]
+    for family, keys, nodes in (
+        ("dragonfly", DRAGONFLY, 3 * 4 * 2 + 4 * 3 + 4),
+        ("dragonfly-plus", {**DRAGONFLY_PLUS, "nodes_per_leaf": 2}, 2 * 3 * 2 + 3 * 3 + 3),
+    ):
+        machine = {family: {**keys, "cables": 2, "other_groups": kinds}}
+        for algorithm in ("minimal", "progressive-adaptive"):
+            case = scenario(machine, nodes, {"routing": {"algorithm": algorithm}})
+            yield Case(f"cables/other-groups/{family}/{algorithm}", case)
     for arrangement in ("absolute", "relative", "circulant"):
         for family, keys in (
             ("dragonfly", DRAGONFLY),
@@ -363,8 +437,14 @@ PRESETS = [
     "trinity",
     "bluegene-p",
     "bluegene-q",
+    "frontier",
     "frontier-like",
     "dgx-h100-superpod-like",
+    "dgx-h100-superpod",
+    "dgx-gb200",
+    "lumi",
+    "leonardo",
+    "marenostrum5",
 ]
 
 
@@ -386,6 +466,7 @@ def cases() -> Iterator[Case]:
     yield from settings_of_routing()
     yield from flow_control()
     yield from flows()
+    yield from ethernets()
     yield from arbitrations()
     yield from pipelines()
     yield from cables()

@@ -258,7 +258,7 @@ def _work(draws: Draws, ranks: int, with_storage: bool) -> Table:
         return {"workload": {"stencil": {**keys, "allreduce": reduced}}, "repeat": 1 + draws.below(2)}
     if kind in (1, 2):
         pattern = draws.one_of(
-            ["uniform", "incast", "tornado", "neighbours", "permutation", "all-to-all", "shift", "hot-spot"]
+            ["uniform", "incast", "tornado", "neighbors", "permutation", "all-to-all", "shift", "hot-spot"]
         )
         own: Table = {"shift": {"by": 1 + draws.below(2)}, "hot-spot": {"share": 0.4}}.get(pattern, {})
         arrival = draws.one_of(["fixed", "exponential", "bernoulli"])

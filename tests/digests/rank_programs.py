@@ -191,6 +191,30 @@ def on_communicators(rank: int, ranks: int, *, size: int = 6_000) -> Iterator[Op
     yield ops.comm_free(1)
 
 
+@communicators(lambda ranks, **_: {1: [range(0, ranks, 2), range(1, ranks, 2)]})
+def one_sided(rank: int, ranks: int, *, size: int = 9_000) -> Iterator[Operation]:
+    """Accesses in every kind of epoch: flushes, fences, a lock that all want, groups of every second rank."""
+    right = (rank + 1) % ranks
+    for number in range(2):
+        yield ops.put(right, size)
+        yield ops.get((rank + 3) % ranks, 3 * size)
+        yield ops.compute(1e-6 * (rank % 3))
+        yield ops.win_flush(right)
+        yield ops.win_flush()
+        yield ops.win_lock(number, shared=rank % 3 > 0)
+        yield ops.accumulate(number, size // 3)
+        yield ops.get_accumulate(number, 8)
+        yield ops.win_unlock(number)
+        yield ops.win_post(group=1)
+        yield ops.win_start(group=1)
+        yield ops.put((rank + 2) % ranks, size)
+        yield ops.win_complete(group=1)
+        yield ops.win_wait(group=1)
+        yield ops.accumulate(right, size)
+        yield ops.win_fence()
+        yield ops.mark(number)
+
+
 def streams(rank: int, ranks: int, *, size: int = 20_000) -> Iterator[Operation]:
     """Operations that overlap with others of the same rank."""
     right, left = (rank + 1) % ranks, (rank - 1) % ranks

@@ -47,7 +47,7 @@ CONCEPTUAL: dict[str, tuple[int, str]] = {
     "latency": (8, "--reps 2 --maxbytes 16K"),
     "many-to-many": (12, "--iterations 3 --bytes 4K"),
     "milc": (16, "--iterations 1 --bytes 9000 --compute 2000"),
-    "nearest-neighbour": (27, "--iterations 2 --bytes 2K"),
+    "nearest-neighbor": (27, "--iterations 2 --bytes 2K"),
     "nekbone": (12, "--first 3 --last 3 --iterations 2 --elements 4"),
     "spread": (12, "--iterations 3 --bytes 4K --compute 1000"),
 }

@@ -43,8 +43,8 @@ PATTERNS: list[tuple[str, int, Table]] = [
     ("next-group", 60, {"ranks_per_group": 10}),
     ("permutation", 50, {}),
     ("permutation", 50, {"seed": 9}),
-    ("neighbours", 60, {}),
-    ("neighbours", 60, {"dims": [6, 10], "reach": "box", "turn": "in-order", "wrap": False}),
+    ("neighbors", 60, {}),
+    ("neighbors", 60, {"dims": [6, 10], "reach": "box", "turn": "in-order", "wrap": False}),
     ("hot-spot", 60, {"share": 0.3, "targets": [4, 11]}),
     ("incast", 40, {"targets": [3, 30]}),
     ("all-to-all", 30, {}),
@@ -58,7 +58,7 @@ PATTERNS: list[tuple[str, int, Table]] = [
     ("shift", 60, {"by": 7}),
     *[
         ("grid", 64, {"dims": [8, 4], "ranks_per_router": 2, "step": step})
-        for step in ("neighbour", "diagonal", "tornado", "next")
+        for step in ("neighbor", "diagonal", "tornado", "next")
     ],
     *[
         ("grid", 50, {"dims": [5, 5], "ranks_per_router": 2, "step": step})
@@ -153,6 +153,9 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
             ("all-reduce", "simple", "ring"),
             ("all-reduce", "simple", "tree"),
             ("all-reduce", "ll128", "nvls"),
+            ("all-reduce", "simple", "collnet"),
+            ("all-reduce", "auto", "auto"),
+            ("all-gather", "auto", "ring"),
             ("all-gather", "ll", "ring"),
             ("reduce-scatter", "ll128", "ring"),
             ("broadcast", "simple", "ring"),
@@ -183,6 +186,51 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
         )
         for schedule, gradients, experts in (("1f1b", "all-reduce", 2), ("gpipe", "sharded", 1))
     ],
+    (
+        "training-overlapped",
+        24,
+        {
+            "training": {
+                "layers": 7,
+                "hidden": 64,
+                "sequence": 32,
+                "vocabulary": 500,
+                "pipeline": 3,
+                "experts": 4,
+                "expert": 4,
+                "dense_layers": 1,
+                "micro_batches": 4,
+                "gradients": "sharded",
+                "overlap_gradients": True,
+                "flops": 1e12,
+                "straggler": {"rank": 5, "slowdown": 1.3},
+            }
+        },
+    ),
+    *[
+        (
+            f"inference-{transfer}",
+            24,
+            {
+                "inference": {
+                    "model": "mixtral-8x7b",
+                    "layers": 2,
+                    "prefill": 2,
+                    "prefill_tensor": 4,
+                    "decode": 8,
+                    "decode_tensor": 2,
+                    "requests": 30,
+                    "interval": "50 us",
+                    "prompt": 20,
+                    "output": 3,
+                    "batch": 3,
+                    "kv_transfer": transfer,
+                }
+            },
+        )
+        for transfer in ("whole", "layerwise")
+    ],
+    ("allreduce-offload", 60, {"allreduce": {"bytes": "64 B", "algorithm": "offload", "iterations": 20}}),
     ("checkpoint", 40, {"checkpoint": {"iterations": 2, "total": "2 MB", "interval": "4 us"}}),
     (
         "checkpoint-at-zero",

@@ -29,7 +29,7 @@ CAMPAIGNS = {
 }
 
 #: Called with the next step of a trial, so that a hang or crash can be located.
-Tell = Callable[[str], None]
+Announce = Callable[[str], None]
 
 
 @dataclass
@@ -75,7 +75,7 @@ class Campaign(ABC):
         """Makes the files of a trial, drawn from `lot`, in the empty `folder`."""
 
     @abstractmethod
-    def run(self, trial: Trial, folder: Path, tell: Tell) -> Verdict:
+    def run(self, trial: Trial, folder: Path, announce: Announce) -> Verdict:
         """Runs the trial in `folder`, which may end in any state."""
 
 

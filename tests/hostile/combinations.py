@@ -16,7 +16,7 @@ from typing import Any
 
 import odonata
 from hostile import calls, networks, oracle, toml_writer
-from hostile.campaign import Campaign, Tell, Trial, Verdict
+from hostile.campaign import Announce, Campaign, Trial, Verdict
 from hostile.networks import one_of
 from hostile.oracle import Finding
 
@@ -67,17 +67,17 @@ class Combinations(Campaign):
             (folder / name).write_bytes(content)
         return Trial([f"odonata check {NAME}", f"odonata run {NAME} -o out"], about)
 
-    def run(self, trial: Trial, folder: Path, tell: Tell) -> Verdict:
+    def run(self, trial: Trial, folder: Path, announce: Announce) -> Verdict:
         """`check`, a run to its end, and the conservation rules."""
         before = calls.contents(folder)
         scenario = folder / NAME
-        tell("check")
+        announce("check")
         checked = oracle.attempt("check", lambda: odonata.check(scenario))
         if checked.finding:
             return Verdict("crashed", [checked.finding])
         if checked.refusal:
             return Verdict("refused", oracle.refusal_rules("check", checked.refusal, before))
-        tell("run")
+        announce("run")
         wanted = ["jobs", "ranks", "links", "packets"]
         ran = oracle.attempt("run", lambda: calls.simulate(scenario, EVENTS, tables=wanted))
         if ran.finding:

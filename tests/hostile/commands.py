@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hostile import bases, calls, fixtures
-from hostile.campaign import Campaign, Tell, Trial, Verdict
+from hostile.campaign import Announce, Campaign, Trial, Verdict
 from hostile.oracle import Finding
 
 SCENARIO = "[machine.torus]\ndims = [4]\n" + bases.JOBS.replace("ranks = 8", "ranks = 4")
@@ -258,10 +258,10 @@ class Commands(Campaign):
         around = f"   # {about['surroundings']}" if about["surroundings"] else ""
         return Trial([f"odonata {shown}{around}"], about)
 
-    def run(self, trial: Trial, folder: Path, tell: Tell) -> Verdict:
+    def run(self, trial: Trial, folder: Path, announce: Announce) -> Verdict:
         """Runs the command, and checks its output."""
         words, around = list(trial.about["words"]), trial.about["surroundings"]
-        tell(trial.commands[0])
+        announce(trial.commands[0])
         before = calls.contents(folder)
         if around is None:
             done = calls.command(folder, *words)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import odonata
 from hostile import calls, fixtures, oracle
-from hostile.campaign import Campaign, Tell, Trial, Verdict
+from hostile.campaign import Announce, Campaign, Trial, Verdict
 from hostile.damage import changed, damage
 from hostile.oracle import Finding
 
@@ -130,13 +130,13 @@ class Damaged(Campaign):
         }
         return Trial([f"odonata {command}" for command in commands], about)
 
-    def run(self, trial: Trial, folder: Path, tell: Tell) -> Verdict:
+    def run(self, trial: Trial, folder: Path, announce: Announce) -> Verdict:
         """Runs some commands, and for results also functions of the package."""
         about = trial.about
         found: list[Finding] = []
         codes = set()
         for arguments in about["commands"]:
-            tell(" ".join(arguments))
+            announce(" ".join(arguments))
             before = calls.contents(folder)
             done = calls.command(folder, *arguments)
             after = calls.contents(folder)
@@ -147,7 +147,7 @@ class Damaged(Campaign):
             if about["kind"] == "unfinished":
                 break
         if about["kind"] == "result":
-            tell("odonata.load")
+            announce("odonata.load")
             found += _load_rules(folder / "result")
         ending = "refused" if 2 in codes else "judged" if 1 in codes else "taken"
         return Verdict(f"{ending} ({about['kind']})", found)

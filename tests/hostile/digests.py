@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from hostile import calls, networks, oracle, rank_program, toml_writer
-from hostile.campaign import Campaign, Tell, Trial, Verdict
+from hostile.campaign import Announce, Campaign, Trial, Verdict
 from hostile.networks import one_of
 from hostile.oracle import Finding
 from odonata import _core
@@ -72,10 +72,10 @@ class Digests(Campaign):
         ]
         return Trial(commands, {"ways": ways})
 
-    def run(self, trial: Trial, folder: Path, tell: Tell) -> Verdict:
+    def run(self, trial: Trial, folder: Path, announce: Announce) -> Verdict:
         """Runs the reference, and all variants."""
         before = calls.contents(folder)
-        tell("one queue")
+        announce("one queue")
         first = oracle.attempt(
             "one queue", lambda: _run(folder, ["run.scheduler=sequential", "run.parts=1"], EVENTS)
         )
@@ -88,7 +88,7 @@ class Digests(Campaign):
         found = oracle.outcome_rules("one queue", first.value[0])
         outcome = str(first.value[0]["outcome"])
         for name, way in trial.about["ways"].items():
-            tell(name)
+            announce(name)
             saved = folder if "saved" in name else None
             other = oracle.attempt(name, partial(_run, folder, way, None, saved))
             if other.finding:
@@ -267,7 +267,7 @@ def _work(lot: random.Random, storage: bool) -> dict[str, Any]:
             args = {"seed": lot.randrange(10_000), "rounds": lot.randint(2, 8), "files": storage}
             return {"python": f"{PROGRAM}:work", "args": args}
         case "traffic":
-            pattern = one_of(lot, "uniform", "incast", "tornado", "neighbours", "hot-spot", "all-to-all")
+            pattern = one_of(lot, "uniform", "incast", "tornado", "neighbors", "hot-spot", "all-to-all")
             keys: dict[str, Any] = {"bytes": size, "messages": lot.randint(1, 15)}
             keys["mean_interval"] = one_of(lot, "200 ns", "900 ns", "1 us", "2 us")
             keys["arrival"] = one_of(lot, "exponential", "fixed")

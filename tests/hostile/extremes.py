@@ -14,7 +14,7 @@ from typing import Any
 
 import odonata
 from hostile import bases, calls, mutations, oracle, toml_writer
-from hostile.campaign import Campaign, Tell, Trial, Verdict
+from hostile.campaign import Announce, Campaign, Trial, Verdict
 
 NAME = "scenario.toml"
 EVENTS = 100_000
@@ -90,13 +90,13 @@ class Extremes(Campaign):
             (folder / name).write_bytes(content)
         return Trial([f"odonata check {NAME}", f"odonata run {NAME} -o out"], about)
 
-    def run(self, trial: Trial, folder: Path, tell: Tell) -> Verdict:
+    def run(self, trial: Trial, folder: Path, announce: Announce) -> Verdict:
         """`check`, and a run within the budget."""
         before = calls.contents(folder)
         scenario = folder / NAME
-        tell("check")
+        announce("check")
         checked = oracle.attempt("check", lambda: odonata.check(scenario))
-        tell("run")
+        announce("run")
         ran = oracle.attempt("run", lambda: calls.simulate(scenario, trial.about["events"], tables=["jobs"]))
         found = [finding for finding in (checked.finding, ran.finding) if finding]
         if checked.refusal is not None:

@@ -32,6 +32,9 @@ ROUTINGS: dict[str, tuple[str, ...]] = {
     "rail-optimized": ("minimal", "pxn", "up-down"),
     "graph": ("up-down",),
 }
+#: Routings of every family, besides "up-down".
+OF_ANY_GRAPH = ("shortest-paths", "k-shortest-paths")
+ROUTINGS = {family: (*names, *OF_ANY_GRAPH) for family, names in ROUTINGS.items()}
 #: Routings that depend on load.
 ADAPTIVE = ("ugal", "progressive-adaptive", "minimal-adaptive", "dal")
 #: The file of machines of kind graph.
@@ -279,6 +282,10 @@ def _routing(
     if routing in ("nearest-common-ancestor", "up-down"):
         ways = ["random", "adaptive"] + (["d-mod-k"] if routing == "nearest-common-ancestor" else [])
         keys["up"] = lot.choice(ways)
+    if routing in OF_ANY_GRAPH:
+        keys["spread"] = one_of(lot, "flow", "packet", "adaptive")
+        if routing == "k-shortest-paths":
+            keys["paths"] = lot.randint(1, 6)
     if lot.random() < 0.3:
         keys["vcs"] = one_of(lot, 1, 2, 3, 6, {"local": 4}, {"terminal": 2, "local": 3, "global": 2})
     return keys

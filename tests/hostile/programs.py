@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hostile import calls, mutated_program, oracle, rank_program, toml_writer
-from hostile.campaign import Campaign, Tell, Trial, Verdict
+from hostile.campaign import Announce, Campaign, Trial, Verdict
 from hostile.networks import one_of
 from hostile.oracle import Finding
 
@@ -62,13 +62,13 @@ class Programs(Campaign):
         # A rank that never yields never returns control: the limit of CPU time ends it.
         return Trial(commands, endless=args.get("end") == "nothing")
 
-    def run(self, trial: Trial, folder: Path, tell: Tell) -> Verdict:
+    def run(self, trial: Trial, folder: Path, announce: Announce) -> Verdict:
         """Three schedulers."""
         before = calls.contents(folder)
         found: list[Finding] = []
         first: calls.Simulated | None = None
         for name, settings in SCHEDULES.items():
-            tell(name)
+            announce(name)
             ran = oracle.attempt(name, partial(calls.simulate, folder / NAME, EVENTS, settings))
             if ran.finding:
                 return Verdict("crashed", [*found, ran.finding])

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import odonata
 from hostile import bases, calls, mutations, oracle, toml_writer
-from hostile.campaign import Campaign, Tell, Trial, Verdict
+from hostile.campaign import Announce, Campaign, Trial, Verdict
 from hostile.oracle import Finding
 
 #: Events of a run; the command does not run larger ones.
@@ -51,13 +51,13 @@ class Scenarios(Campaign):
         commands = [f"odonata check {NAME}", f"odonata run {NAME} -o out"]
         return Trial(commands, {"base": base.name, "ways": ways, "by_command": by_command})
 
-    def run(self, trial: Trial, folder: Path, tell: Tell) -> Verdict:
+    def run(self, trial: Trial, folder: Path, announce: Announce) -> Verdict:
         """`check`, then a run."""
         before = calls.contents(folder)
         scenario = folder / NAME
-        tell("check")
+        announce("check")
         checked = oracle.attempt("check", lambda: odonata.check(scenario))
-        tell("run")
+        announce("run")
         ran = oracle.attempt(
             "run",
             lambda: calls.simulate(
@@ -82,10 +82,10 @@ class Scenarios(Campaign):
         elif ran.refusal is not None:
             ending = "refused"
         if trial.about["by_command"]:
-            tell("the command check")
+            announce("the command check")
             found += _by_command(folder, before, "check", NAME)
             if ran.value is None or ran.value.finished:
-                tell("the command run")
+                announce("the command run")
                 found += _by_command(folder, before, "run", NAME, "-o", "out")
         elif (after := calls.contents(folder)) != before:
             changed = sorted(set(after) ^ set(before)) or ["a file was changed"]

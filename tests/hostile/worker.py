@@ -33,10 +33,10 @@ def limit_memory(nbytes: int) -> None:
         pass
 
 
-def carry_out(which: Campaign, trial: Trial, folder: Path, tell: Callable[[str], None]) -> Verdict:
+def carry_out(which: Campaign, trial: Trial, folder: Path, announce: Callable[[str], None]) -> Verdict:
     """Runs a trial; an exception is a finding."""
     try:
-        return which.run(trial, folder, tell)
+        return which.run(trial, folder, announce)
     except KeyboardInterrupt:
         raise
     except BaseException as error:

@@ -21,7 +21,7 @@ from skips import pytest_collectreport, pytest_runtest_logreport, pytest_session
 
 import odonata
 
-surroundings.settle()
+surroundings.fix()
 
 #: The repository.
 ROOT = Path(__file__).parents[2]

@@ -358,7 +358,7 @@ if __name__ == "__main__":
         "--fresh", action="store_true", help="also where only the computer makes a difference"
     )
     chosen = parser.parse_args()
-    surroundings.settle()
+    surroundings.fix()
     with tempfile.TemporaryDirectory(prefix="odonata-kept-") as kept_folder:
         runs = Kept(Path(kept_folder))
         for each in [page.resolve() for page in chosen.pages] or pages():

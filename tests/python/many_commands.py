@@ -55,12 +55,11 @@ def serve() -> None:
     import signal
     import tempfile
 
-    # Imports of the first call of Typer, and of the first table of pyarrow.
+    # Imports of the first declaration of JSON, and of the first table of pyarrow.
     import pandas  # noqa: F401
     import platformdirs  # noqa: F401
     import pyarrow.dataset  # noqa: F401
     import pydantic
-    import typer._adapters  # noqa: F401
 
     import odonata.analysis.comparison
     import odonata.analysis.comparison_page

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from hostile import calls
-from hostile.campaign import Campaign, Tell, Trial, Verdict
+from hostile.campaign import Announce, Campaign, Trial, Verdict
 
 import odonata
 
@@ -47,9 +47,9 @@ class Planted(Campaign):
         endless = _fault().startswith("an endless program")
         return Trial(["odonata check scenario.toml"], {"draw": lot.randrange(1000)}, endless)
 
-    def run(self, trial: Trial, folder: Path, tell: Tell) -> Verdict:
+    def run(self, trial: Trial, folder: Path, announce: Announce) -> Verdict:
         fault = _fault()
-        tell(fault)
+        announce(fault)
         match fault:
             case "a key error":
                 raise KeyError("planted")

@@ -23,6 +23,7 @@ MANY_COMMANDS = {
     *("test_baselines", "test_calibrate", "test_commands", "test_darshan", "test_docs"),
     *("test_environment", "test_memory", "test_nsys", "test_otf2", "test_programs"),
     *("test_report", "test_resume", "test_run", "test_signals", "test_sweep"),
+    *("test_sweep_errors", "test_sweep_resume"),
     *("test_timeline", "test_tpds2016_study", "test_trace_merge", "test_traces"),
 }
 

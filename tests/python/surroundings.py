@@ -1,6 +1,6 @@
 """The inherited state of a process, made equal for all ways to start the tests.
 
-`settle` sets the environment, the umask and the standard streams of the test process, which its commands
+`fix` sets the environment, the umask and the standard streams of the test process, which its commands
 inherit, and makes this process read and write UTF-8. Signal handling belongs to the commands (`launcher.py`):
 a suite in the background of a script continues to ignore Ctrl-C.
 """
@@ -27,11 +27,11 @@ PRINTED = {"COLUMNS": "110", "NO_COLOR": "1", "TERM": "xterm"}
 
 
 def is_removed(name: str) -> bool:
-    """Whether `settle` removes the variable."""
+    """Whether `fix` removes the variable."""
     return any(name.startswith(entry[:-1]) if entry.endswith("*") else name == entry for entry in REMOVED)
 
 
-def settle() -> None:
+def fix() -> None:
     """Sets the environment, the umask, the encoding of files and the standard streams of this process."""
     for name in [name for name in os.environ if is_removed(name)]:
         del os.environ[name]

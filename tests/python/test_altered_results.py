@@ -15,6 +15,7 @@ import pytest
 from conftest import SMALL, Shell, StartedShell
 from launcher import PATIENCE_S
 from long_runs import LONG, await_snapshot, newest_snapshot, place
+from pydantic import TypeAdapter, ValidationError
 from test_resume import start
 
 import odonata
@@ -112,6 +113,24 @@ def is_declared(way):
 def is_free(way):
     """Whether the key is free: the name of a job in `baselines`."""
     return len(way) == 2 and way[0] == "baselines"
+
+
+def test_the_quick_check_and_pydantic_accept_the_same(folder):
+    """`matches` decides without pydantic, which reads the same declarations."""
+    content = json.loads((folder / "out/run.json").read_text())
+    adapter = TypeAdapter(run_record.Run)
+    accepted = 0
+    for way in keys(content):
+        changed = [deleted(content, way), *(replaced(content, way, other) for other in OTHERS)]
+        for one in changed:
+            try:
+                adapter.validate_python(one, strict=True)
+                is_right = True
+            except ValidationError:
+                is_right = False
+            assert json_types.matches(one, run_record.Run) == is_right, way
+            accepted += is_right
+    assert accepted
 
 
 def show(folder, content, name="run.json"):

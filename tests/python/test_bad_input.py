@@ -162,6 +162,7 @@ def test_a_wrong_scenario_does_not_cost_the_old_result(shell):
         (["run", "binary.toml"], "not UTF-8"),
         (["run", "scenario.toml", "-o", "scenario.toml/out"], "--out"),
         (["run", "scenario.toml", "--seed", "-1"], "--seed"),
+        (["run", "scenario.toml", "--seed", "x"], "'x' is not a valid whole number"),
         (["run", "scenario.toml", "--seed", str(2**63)], "--seed"),
         (["run", "scenario.toml", "--set", f"seed={2**63}"], "seed"),
         (["run", "scenario.toml", "-o", ""], "--out"),
@@ -171,6 +172,10 @@ def test_a_wrong_scenario_does_not_cost_the_old_result(shell):
         (["run"], "SCENARIO"),
         (["frobnicate"], "frobnicate"),
         (["summary", "."], "run.json"),
+        (["summary", "scenario.toml"], "odonata run scenario.toml writes a result"),
+        (["summary", "scenrio"], "hint      there is no such folder\n"),
+        (["batch", "scenario.toml"], 'a batch file names its machine: scenario = "scenario.toml"'),
+        (["import", "scenario.toml"], "odonata check scenario.toml explains it"),
         (["bench", "no-such-case"], "no-such-case"),
         (["bench", "--parallel", "no-such-case"], "hybrid-1056"),
         (["bench", "--parallel", "--threads", "1,x"], "--threads"),
@@ -179,7 +184,9 @@ def test_a_wrong_scenario_does_not_cost_the_old_result(shell):
         (["run", "scenario.toml", "--scheduler", "optimstic"], "optimistic"),
         (["run", "scenario.toml", "--threads", "0"], "run.threads"),
         (["check", "scenario.toml", "--set", "run.parts=21"], "1 to 20"),
+        (["check", "scenario.toml", "--set", "jobs.trainig.ranks=3"], 'hint      did you mean "training"?'),
         (["trace", "convert", ".", "out", "--repeat", str(2**32)], "--repeat"),
+        (["trace", "convert", ".", "-o", "out"], "the output is the argument OUT"),
         (["trace", "repeat", ".", "-o", "out", "--times", str(2**32)], "--times"),
     ],
 )
@@ -192,6 +199,16 @@ def test_a_wrong_command_line_is_named(shell, arguments, said):
     assert said in done.err
     assert "Traceback" not in done.err
     assert shell.files() == before
+
+
+def test_a_misspelt_result_is_suggested(shell):
+    shell.write(SMALL)
+    assert shell("run", "scenario.toml", "-o", "first-run", "-q").code == 0
+    done = shell("report", "frist-run")
+    assert (done.code, done.err.splitlines()[-1]) == (
+        2,
+        "  hint      there is no such folder; did you mean first-run?",
+    )
 
 
 def test_a_damaged_result_is_named_without_a_traceback(shell, tmp_path):

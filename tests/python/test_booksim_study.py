@@ -39,3 +39,22 @@ def test_mean_latencies_are_within_four_percent_of_the_reference():
         for row in ours:
             assert row.mean == pytest.approx(reference[row.load].mean, rel=0.04), (name, row.load)
             assert not row.saturated
+
+
+#: A figure beyond its bound -> what the verdict names.
+PERTURBATIONS = {
+    "mean_difference": (0.05, "misses mean"),
+    "largest_difference": (-0.08, "misses largest"),
+    "hops_difference": (0.02, "misses hops"),
+    "p99_difference": (-0.11, "misses p99"),
+    "stable_where_stable": (False, "misses saturation"),
+    "saturated_where_saturated": (False, "misses saturation"),
+}
+
+
+@pytest.mark.parametrize("figure", PERTURBATIONS)
+def test_figures_that_say_otherwise_turn_the_verdict(figure):
+    value, verdict = PERTURBATIONS[figure]
+    for stored in STORED.values():
+        assert not validate.judge(stored["figures"]).startswith("misses")
+        assert validate.judge(stored["figures"] | {figure: value}) == verdict

@@ -269,7 +269,7 @@ def test_many_dependencies_are_joined_and_each_is_kept(shell, tmp_path):
 def test_control_dependencies_order_where_all_of_them_can_be_kept(tmp_path):
     def graph(*nodes):
         (tmp_path / "x.0.et").write_bytes(chakra.trace(*nodes))
-        return order.of(reader.read(files.RankFile(tmp_path / "x.0.et", 0)))
+        return order.dependency_graph(reader.read(files.RankFile(tmp_path / "x.0.et", 0)))
 
     kept = graph(node(1, COMP, us=1, calls=(2,)), node(2, COMP, us=1))
     assert (kept.order, kept.by_control) == ([1, 0], True)
@@ -346,7 +346,7 @@ def test_collectives_that_lack_type_or_size_are_named_and_counted(shell, tmp_pat
     )
     assert "2 collectives without comm_type are by their names: reduce_scatter_block" in done.err
     assert "1 nodes of no known type, left out: type 11 (odd) (1)" in done.err
-    assert "1 nodes have num_ops but no duration" in done.err
+    assert "1 node with num_ops but no duration: no time" in done.err
 
 
 def test_the_json_form_is_read_too(shell, tmp_path):
@@ -418,7 +418,7 @@ def test_bytes_that_were_changed_give_an_error_or_a_trace_and_nothing_else(tmp_p
                 data[lot.randrange(len(data))] = lot.randrange(256)
         path.write_bytes(data)
         try:
-            survey.info(survey.of(path))
+            survey.info(survey.take(path))
             endings.add("taken")
         except InputError as error:
             endings.add("refused" if error.file == str(path) else f"without the file: {error}")

@@ -135,7 +135,7 @@ def test_a_collective_as_a_workload_has_the_digest_of_a_program(call):
 
 
 def test_ping_pong_has_the_digest_of_a_program():
-    keys = {"bytes": ["8 B", "100 kB"], "iterations": 3, "pairs": "neighbours"}
+    keys = {"bytes": ["8 B", "100 kB"], "iterations": 3, "pairs": "neighbors"}
     ours = run({"name": "job", "ranks": 15, "workload": {"ping-pong": keys}})
     theirs = run({"name": "job", "ranks": 15, "python": ping_pong})
     assert ours.run["digest"] == theirs.run["digest"]

@@ -63,11 +63,10 @@ workload = { uniform = { load = 0.1 } }
 """
     shell.write(curve)
     assert shell("load-sweep", "scenario.toml", "--loads", "0.1", "-o", "curve", "-q").code == 0
-    for command in ("report", "summary"):
-        done = shell(command, "curve")
-        assert done.code == 2
-        assert "it is a load sweep" in done.err
-        assert "odonata report curve" not in done.err
+    done = shell("summary", "curve")
+    assert done.code == 2
+    assert "it is a load sweep: odonata report curve shows it" in done.err
+    assert shell("report", "curve").code == 0
 
 
 def test_a_starter_names_its_options_and_no_line_of_a_file_that_is_not_there(shell):
@@ -328,3 +327,16 @@ def test_a_name_that_no_file_can_have_is_neither_a_file_nor_a_preset(shell):
     done = shell("describe", 300 * "a")
     assert done.code == 2
     assert "neither a file nor a preset" in done.err
+
+
+def test_a_shell_completes_commands_and_options(shell, monkeypatch):
+    script = shell("--completion", "bash")
+    assert (script.code, "_ODONATA_COMPLETE=bash_complete" in script.out) == (0, True)
+    monkeypatch.setenv("_ODONATA_COMPLETE", "bash_complete")
+    for words, expected in (
+        ("odonata su", ["plain,summary"]),
+        ("odonata run --se", ["plain,--set", "plain,--seed"]),
+    ):
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+        assert shell().out.split() == expected

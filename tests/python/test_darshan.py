@@ -225,7 +225,7 @@ def test_the_converted_program_is_the_simulated_one(log, tmp_path, shell):
 
 
 def test_accesses_with_dxt_are_exact(log):
-    found = accesses.of(reader.read(log))
+    found = accesses.find(reader.read(log))
     own = next(file for file in found.files if file.name == "/scratch/own")
     mine = (found.file == own.number) & (found.kind == accesses.WRITE)
     assert found.rank[mine].tolist() == [1, 1, 1]
@@ -235,7 +235,7 @@ def test_accesses_with_dxt_are_exact(log):
 
 
 def test_sizes_come_from_common_sizes_and_ranges(log):
-    found = accesses.of(reader.read(log))
+    found = accesses.find(reader.read(log))
     shared = next(file for file in found.files if file.name == "/scratch/shared")
     writes = found.bytes[(found.file == shared.number) & (found.kind == accesses.WRITE)]
     assert Counter(writes.tolist()) == {MIB: 12, 300: 4}
@@ -253,7 +253,7 @@ def test_dxt_that_lacks_accesses_is_completed_from_counters(tmp_path):
     log = Writer(1)
     log.record("POSIX", 7, "/a", 0, OPENS=1, WRITES=5, **in_ranges("WRITE", [1000] * 3 + [5000] * 2))
     log.segments("DXT_POSIX", 7, "/a", 0, [(0, 1000, 1.0, 1.1), (1000, 5000, 1.2, 1.3)], [])
-    found = accesses.of(reader.read(log.write(tmp_path / "a.darshan")))
+    found = accesses.find(reader.read(log.write(tmp_path / "a.darshan")))
     (file,) = found.files
     assert (file.writes, file.bytes_written, file.exact) == (5, 13000, 2)
     sizes = found.bytes[found.kind == accesses.WRITE]
@@ -288,7 +288,7 @@ def test_a_shared_record_gives_each_rank_its_recorded_bytes(tmp_path):
         SLOWEST_RANK=7,
         F_VARIANCE_RANK_BYTES=400**2 * 2 / 8 - 100**2,
     )
-    found = accesses.of(reader.read(log.write(tmp_path / "a.darshan")))
+    found = accesses.find(reader.read(log.write(tmp_path / "a.darshan")))
     assert found.rank.tolist() == [0] * 4 + [4] * 4
     assert found.offset.tolist() == [0, 100, 200, 300, 400, 500, 600, 700]
 
@@ -317,10 +317,10 @@ def test_files_of_daos_are_replayed_by_its_file_system(tmp_path):
     # Requests of MPI-IO go through DFS and are not replayed twice.
     log.record("MPI-IO", 7, "daos:/pool/0", -1, COLL_OPENS=4, COLL_WRITES=24, BYTES_WRITTEN=24 * MIB)
     read = reader.read(log.write(tmp_path / "a.darshan"))
-    found = accesses.of(read)
+    found = accesses.find(read)
     assert [(file.writes, file.bytes_written) for file in found.files] == [(6, 6 * MIB)] * 4
     assert any("1 records of the same files" in text for text in found.unknown)
-    (file,) = accesses.of(read, "MPI-IO").files
+    (file,) = accesses.find(read, "MPI-IO").files
     assert (file.writes, file.bytes_written) == (24, 24 * MIB)
 
 

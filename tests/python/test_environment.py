@@ -197,7 +197,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("module", ["odonata.cli", "typer", "odonata._core", "rich.table", "pyarrow.lib"])
+@pytest.mark.parametrize("module", ["odonata.cli", "click", "odonata._core", "rich.table", "pyarrow.lib"])
 def test_ctrl_c_while_libraries_are_imported_is_answered_at_once(results, module):
     done = launcher.run([ODONATA[0], "-c", INTERRUPTED.replace("MODULE", module)], cwd=results.folder)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "stopped; nothing was written\n")

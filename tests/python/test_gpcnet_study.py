@@ -14,6 +14,7 @@ from gpcnet_study import cells, claims, figures, machines, measures, page, patte
 from gpcnet_study.cells import Cell  # noqa: E402
 from gpcnet_study.measures import Row  # noqa: E402
 from gpcnet_study.page import verdicts  # noqa: E402
+from study_tools import parquet  # noqa: E402
 
 import odonata  # noqa: E402
 
@@ -200,5 +201,5 @@ def test_the_figure_is_drawn(tmp_path):
 def test_kept_rows_come_back_as_they_were(tmp_path):
     rows = the_rows()
     random.Random(1).shuffle(rows)
-    measures.write(tmp_path / "one.parquet", rows)
+    parquet.write(tmp_path / "one.parquet", measures.Row, rows)
     assert measures.read(tmp_path / "one.parquet") == rows

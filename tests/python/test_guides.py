@@ -11,7 +11,7 @@ import odonata
 
 GUIDES = {
     name: (ROOT / f"docs/{name}.md").read_text()
-    for name in ("networks", "machines", "routing", "router", "load-sweep")
+    for name in ("networks", "machines", "deadlock", "router", "load-sweep")
 }
 
 
@@ -23,10 +23,16 @@ def scenarios(guide):
     ]
 
 
+def write_files(shell):
+    """The files that the machines of the guide to networks name."""
+    for begin, name in (("# One item per line", "petersen.txt"), ("a,b,index,bandwidth", "map.csv")):
+        block = re.search(rf"```text\n({begin}.*?)```", GUIDES["networks"], flags=re.DOTALL)
+        shell.write(block[1], name)
+
+
 @pytest.mark.parametrize("guide", GUIDES)
 def test_every_machine_of_a_guide_is_right(shell, guide):
-    edges = re.search(r"```text\n(# One item per line.*?)```", GUIDES["networks"], flags=re.DOTALL)
-    shell.write(edges[1], "petersen.txt")
+    write_files(shell)
     assert scenarios(guide)
     for text, _ in scenarios(guide):
         shell.write(text)
@@ -38,14 +44,11 @@ def test_every_machine_of_a_guide_is_right(shell, guide):
 
 def test_counts_behind_a_machine_are_those_of_describe(shell):
     """Such as "72 nodes, 36 routers, 9 groups; 54 local and 36 global cables; diameter 3, bisection 20."."""
-    shell.write(
-        re.search(r"```text\n(# One item per line.*?)```", GUIDES["networks"], flags=re.DOTALL)[1],
-        "petersen.txt",
-    )
+    write_files(shell)
     compared = 0
     for text, behind in scenarios("networks"):
         counts = re.search(
-            r"^([\d,]+) nodes.*?(diameter \d+).*?(bisection (at most )?\d+)", behind, re.M | re.S
+            r"^([\d,]+) nodes.*?(diameter \d+).*?(bisection (?:at most )?[\d,]*\d)", behind, re.M | re.S
         )
         # The list of edges stands between the graph and its counts.
         if counts is None or "```toml" in behind[: counts.start()]:
@@ -56,11 +59,11 @@ def test_counts_behind_a_machine_are_those_of_describe(shell):
         expected = (
             f"{found['nodes']:,}",
             f"diameter {found['diameter']['nodes']}",
-            f"bisection {'' if cut['defined'] else 'at most '}{cut['cables']}",
+            f"bisection {'' if cut['defined'] else 'at most '}{cut['cables']:,}",
         )
         assert counts.groups()[:3] == expected, text
         compared += 1
-    assert compared == 10
+    assert compared == 11
 
 
 def test_the_histogram_of_the_tutorial_is_one_of_shares(small):

@@ -146,22 +146,24 @@ def test_half_a_run_is_not_a_completed_one():
 
 
 def test_commands_are_held_to_their_exit_codes_and_to_what_they_make():
-    def of(code: int, *, out: str = "", err: str = "", after: dict[str, bytes] | None = None) -> list[str]:
+    def broken(
+        code: int, *, out: str = "", err: str = "", after: dict[str, bytes] | None = None
+    ) -> list[str]:
         done = calls.Transcript(("run", "a.toml", "-o", "out"), code, out, err)
         before = {"a.toml": b""}
         return rules(calls.command_rules(done, before, before | (after or {}), makes="out"))
 
     result = {"out/": b"", "out/run.json": json.dumps({"outcome": "completed"}).encode()}
-    assert of(0, after=result) == []
-    assert of(2, err="error: no") == []
-    assert of(3, after=result) == ["exit code and outcome"]
-    assert of(0) == ["no result"]
-    assert of(1, err="error: no") == ["exit code 1"]
-    assert of(2, err="error: no", after={".out.x.partial/": b""}) == ["left behind"]
-    assert of(2, err="error: no", after={"a.toml": b"another"}) == ["left behind"]
-    assert of(2) == ["no error is said"]
-    assert of(2, err="error: no", out="yes") == ["an answer beside an error"]
-    assert of(2, err="error: x\nTraceback (most recent call last):\nKeyError: 1") == ["traceback"]
+    assert broken(0, after=result) == []
+    assert broken(2, err="error: no") == []
+    assert broken(3, after=result) == ["exit code and outcome"]
+    assert broken(0) == ["no result"]
+    assert broken(1, err="error: no") == ["exit code 1"]
+    assert broken(2, err="error: no", after={".out.x.partial/": b""}) == ["left behind"]
+    assert broken(2, err="error: no", after={"a.toml": b"another"}) == ["left behind"]
+    assert broken(2) == ["no error is said"]
+    assert broken(2, err="error: no", out="yes") == ["an answer beside an error"]
+    assert broken(2, err="error: x\nTraceback (most recent call last):\nKeyError: 1") == ["traceback"]
 
 
 def test_check_and_run_have_to_agree():
@@ -236,13 +238,13 @@ def test_a_cut_file_that_is_taken_in_silence_is_found(tmp_path):
     campaign = damaged.Damaged(tmp_path)
     trial = {"kind": "program", "file": "x.program/operations.parquet", "way": "cut"}
 
-    def of(code: int, err: str) -> list[str]:
+    def broken(code: int, err: str) -> list[str]:
         done = calls.Transcript(("trace", "info", "x.program"), code, "", err)
         return rules(campaign._rules(done, {}, {}, trial))
 
-    assert of(2, "error: operations.parquet is damaged") == []
-    assert of(0, "") == ["taken in silence"]
-    assert of(2, "error: something is damaged") == ["damaged file is not named"]
+    assert broken(2, "error: operations.parquet is damaged") == []
+    assert broken(0, "") == ["taken in silence"]
+    assert broken(2, "error: something is damaged") == ["damaged file is not named"]
 
 
 def test_trials_are_the_same_wherever_they_are_made(tmp_path):

@@ -133,8 +133,22 @@ def test_the_file_of_global_cables_says_the_arrangement(tmp_path):
     assert 'arrangement = "relative"  # compared with all cables of the file' in text
     wrong = [(*relative[0][:1], 9), *relative[1:]]
     (tmp_path / "inter").write_bytes(b"".join(struct.pack("<ii", *pair) for pair in wrong))
-    with pytest.raises(InputError, match="no arrangement of global ports gives these cables"):
+    with pytest.raises(InputError, match="1 links from router 0 to 9, 0 back"):
         files.load([path])
+    # Cables by no arrangement: two routers exchange the far ends of a cable.
+    (one, far), (other, end) = relative[0], relative[4]
+    moved = {
+        (one, far): (one, end),
+        (far, one): (end, one),
+        (other, end): (other, far),
+        (end, other): (far, other),
+    }
+    own = [moved.get(pair, pair) for pair in relative]
+    (tmp_path / "inter").write_bytes(b"".join(struct.pack("<ii", *pair) for pair in own))
+    draft = files.load([path])
+    assert draft.beside is not None
+    rows = draft.beside.text.splitlines()
+    assert (len(rows), rows[0], draft.beside.key) == (1 + len(own) // 2, "a,b", "global_cables")
 
 
 def test_groups_of_dally_are_given_as_rows_and_columns_too(tmp_path, shell):
@@ -235,7 +249,7 @@ def test_json_has_the_scenario_and_the_unused_settings(tmp_path, shell):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("topology = anynet; network_file = x;", "no exact counterpart"),
+        ("topology = anynet; network_file = x;", "cannot be read"),
         ("topology = torus; routing_function = chaos;", "this routing has no counterpart"),
         ("topology = torus; k 8;", "not a setting of BookSim"),
         ("topology = torus; routing_function = dim_order; k = eight;", "not a number"),

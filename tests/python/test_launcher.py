@@ -71,7 +71,7 @@ def test_a_command_without_room_on_its_disk_leaves_no_part_of_a_compiled_module(
 
 def test_a_test_process_has_the_same_surroundings_however_it_was_started():
     script = (
-        "import os, sys, surroundings\nsurroundings.settle()\nprint(open(os.devnull).encoding)\n"
+        "import os, sys, surroundings\nsurroundings.fix()\nprint(open(os.devnull).encoding)\n"
         f"import launcher\nprint(launcher.run([sys.executable, '-c', {INHERITED!r}]).stdout)"
     )
     odd = {
@@ -99,11 +99,13 @@ def test_a_test_process_has_the_same_surroundings_however_it_was_started():
     assert (found["umask"], found["encoding"], found["stdin"]) == (0o022, "utf-8", "")
 
 
-#: Starts a process in a session of its own, and waits with it.
+#: Starts a process in a session of its own, and waits with it. Both say when they run: until then, a process
+#: that has been started may show an empty environment.
 FAMILY = """\
 import subprocess, sys, time
-subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"], start_new_session=True)
-print("there", flush=True)
+child = [sys.executable, "-c", "import time; print('there', flush=True); time.sleep(3600)"]
+started = subprocess.Popen(child, start_new_session=True, stdout=subprocess.PIPE, text=True)
+print(started.stdout.readline(), end="", flush=True)
 time.sleep(3600)
 """
 

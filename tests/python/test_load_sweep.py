@@ -91,6 +91,42 @@ def test_a_curve_is_shown_written_and_drawn(shell):
     assert [float(row["mean_cycles"]) for row in rows] == means
 
 
+def test_sweeps_of_several_machines_make_one_page(shell):
+    shell.write(SWITCH)
+    # A ring of 4 routers with 4 nodes each: 16 terminal cables, 4 local ones of which 2 are between halves.
+    ring = SWITCH.replace('name = "switch"', 'name = "ring"').replace(
+        "[machine.dragonfly]\ngroups = 1\nrouters_per_group = 1\nnodes_per_router = 16\n"
+        "global_ports_per_router = 1",
+        "[machine.torus]\ndims = [4]\nnodes_per_router = 4",
+    )
+    shell.write(ring, "ring.toml")
+    for file, folder in (("scenario.toml", "one"), ("ring.toml", "two")):
+        done = shell("load-sweep", file, "--loads", "0.05,0.1", *BOOKSIM, "-o", folder, "--quiet")
+        assert done.code == 0, done.err
+    report = json.loads((shell.folder / "two/sweep.json").read_text())
+    machine = report["machine"]
+    assert {one["class"]: one["cables"] for one in machine["links"]} == {"terminal": 16, "local": 4}
+    assert (machine["bisection"]["cables"], machine["diameter"]["routers"]) == (2, 2)
+    assert machine["routing"]["deadlock_free"] is True
+    done = shell("report", "one", "two", "-o", "both.html")
+    assert done.code == 0, done.err
+    text = (shell.folder / "both.html").read_text()
+    for part in (
+        "latency-chart",
+        "accepted-chart",
+        "machines-table",
+        "cables-table",
+        "no cycle: free of deadlock",
+    ):
+        assert part in text
+    done = shell("report", "one")
+    assert (done.code, (shell.folder / "one/report.html").is_file()) == (0, True)
+    # A run is no load sweep.
+    shell.write(SWITCH.replace("load = 0.5", "load = 0.5, messages = 10"), "run.toml")
+    assert shell("run", "run.toml", "-o", "run", "--quiet").code == 0
+    assert shell("report", "one", "run").code == 2
+
+
 def test_the_saturation_point_of_fifo_queues_is_found(shell):
     shell.write(SWITCH)
     done = shell(

@@ -14,9 +14,10 @@ sys.path.insert(0, str(STUDY))
 
 import make_inputs  # noqa: E402
 import paper  # noqa: E402
-from mfnetsim_study import cases, claim_report, claims, io_split, runs  # noqa: E402
+from mfnetsim_study import cases, claim_report, claims, figures, io_split, paper_page, runs  # noqa: E402
 from mfnetsim_study.cases import Case  # noqa: E402
 from mfnetsim_study.claims import Grade, Kind, Value, Verdict  # noqa: E402
+from study_tools import parquet  # noqa: E402
 
 import odonata  # noqa: E402
 
@@ -122,13 +123,15 @@ def test_io_time_is_request_to_acknowledgement_per_rank():
 
 
 def test_the_worst_step_is_the_file_number_whose_mean_grew_most():
-    def of(*durations):
+    def with_files(*durations):
         files = (0, 1, 1000, 1001)
         rows = [{"file": file, "end_s": 5.0 + d} for file, d in zip(files, durations, strict=True)]
         other = {"job": "checkpoint", "file": 0, "start_s": 0.0, "end_s": 99.0}
         return results(io=[{"job": "cosmoflow", "start_s": 5.0} | row for row in rows] + [other])
 
-    case = Case("rand", "min", "wkld2", of(2.0, 3.0, 2.0, 5.0), {"cosmoflow": of(1.0, 1.0, 3.0, 1.0)})
+    case = Case(
+        "rand", "min", "wkld2", with_files(2.0, 3.0, 2.0, 5.0), {"cosmoflow": with_files(1.0, 1.0, 3.0, 1.0)}
+    )
     # Step 0: 2 / 2; step 1: 4 / 1.
     assert cases.worst_step(case, "cosmoflow") == pytest.approx(4.0)
 
@@ -148,10 +151,12 @@ def test_pooled_latencies_are_three_per_node_that_received_packets():
 
 
 def test_the_worst_node_is_that_whose_largest_packet_latency_grew_most():
-    def of(*latencies):
+    def with_latencies(*latencies):
         return results(ranks=[{"job": "milc", "packet_latency_max_s": latency} for latency in latencies])
 
-    case = Case("rand", "min", "wkld2", of(4.0, 9.0, 1.0), {"milc": of(1.0, 3.0, 0.0)})
+    case = Case(
+        "rand", "min", "wkld2", with_latencies(4.0, 9.0, 1.0), {"milc": with_latencies(1.0, 3.0, 0.0)}
+    )
     assert cases.worst_node(case, "milc") == 4.0
 
 
@@ -329,17 +334,67 @@ def test_no_claim_about_a_difference_holds_where_there_is_none():
     judged = claim_report.judge(eight(like_paper=True), eight(like_paper=False))
     holding = {j.claim.key for j in judged if j.artifacts.verdict == Verdict.HOLDS}
     # The remaining claims: those without an effect of interference, and more routers for random jobs.
-    assert holding == {
-        "checkpoint-short-messages",
-        "checkpoint-short-messages-counted",
-        "checkpoint-io-time",
-        "checkpoint-spread",
-        "checkpoint-router-traffic",
-        "global-alone",
-        "cosmoflow-distribution",
-        "cosmoflow-contiguous",
-        "latency-contiguous",
-    }
+    assert holding == PERTURBATIONS.keys()
+
+
+TABLES = ("jobs", "ranks", "io", "packets", "messages", "links", "blame")
+
+
+def edited(found, table, edit, *, alone=False, random=None):
+    """The cases with a table of the mixes, or of the baselines, edited row by row."""
+
+    def change(tables):
+        rows = {name: tables.table(name).to_pylist() for name in TABLES}
+        return results(**rows | {table: [row | edit(row) for row in rows[table]]})
+
+    return [
+        case
+        if random is not None and case.random != random
+        else dataclasses.replace(case, alone={job: change(one) for job, one in case.alone.items()})
+        if alone
+        else dataclasses.replace(case, together=change(case.together))
+        for case in found
+    ]
+
+
+def later(row):
+    """An access that takes twice as long."""
+    return {"end_s": 2 * row["end_s"] - row["start_s"]}
+
+
+#: Claims that hold without interference, too -> a change of the mixes or baselines that turns each verdict.
+PERTURBATIONS = {
+    "checkpoint-short-messages": lambda of: edited(
+        of, "ranks", lambda row: {"packet_latency_mean_s": 1e-3, "packet_latency_min_s": 1e-3}
+    ),
+    "checkpoint-short-messages-counted": lambda of: edited(
+        of, "messages", lambda row: {"latency_low_s": 1e-3, "latency_high_s": 1e-3}
+    ),
+    "checkpoint-io-time": lambda of: edited(of, "io", later),
+    "checkpoint-spread": lambda of: edited(
+        of, "links", lambda row: {"bytes": row["bytes"] if row["source"] < 10 else 0}, alone=True, random=True
+    ),
+    "checkpoint-router-traffic": lambda of: edited(of, "links", lambda row: {"bytes": 2 * row["bytes"]}),
+    "global-alone": lambda of: edited(of, "links", lambda row: {"saturation_s": 1e-3}, alone=True),
+    "cosmoflow-distribution": lambda of: edited(
+        of, "packets", lambda row: {"latency_low_s": 2 * row["latency_low_s"]}
+    ),
+    "cosmoflow-contiguous": lambda of: edited(of, "io", later, random=False),
+    "latency-contiguous": lambda of: edited(
+        of,
+        "jobs",
+        lambda row: {"message_latency_mean_s": 2 * row["message_latency_mean_s"]},
+        random=False,
+    ),
+}
+
+
+@pytest.mark.parametrize("key", PERTURBATIONS)
+def test_data_that_say_otherwise_turn_the_verdict(key):
+    """Of claims that hold without interference; all others turn in the test above."""
+    found = eight(like_paper=True)
+    assert claims.answer(CLAIMS[key], found).verdict is Verdict.HOLDS
+    assert claims.answer(CLAIMS[key], PERTURBATIONS[key](found)).verdict is not Verdict.HOLDS
 
 
 def test_claims_about_absent_runs_are_not_computed():
@@ -429,7 +484,7 @@ def two_jobs(local, device):
 def test_where_the_device_is_slow_it_takes_the_time():
     case = two_jobs(local="16 GiB/s", device="1 GB/s")
     for run in (case.together, case.alone["cosmoflow"]):
-        split = io_split.of(run, "cosmoflow")
+        split = io_split.split(run, "cosmoflow")
         assert split.calls_s == cases.job_row(run, "cosmoflow")["io_calls_s"]
         # 10 MB at 1 GB/s.
         assert split.service_s == pytest.approx(0.01)
@@ -453,7 +508,7 @@ def test_without_blame_there_is_no_split():
     case = Case("rand", "min", "wkld2", quiet, {"cosmoflow": quiet})
     assert not io_split.measured(case, "cosmoflow")
     with pytest.raises(ValueError, match="did not measure blame"):
-        io_split.of(quiet, "cosmoflow")
+        io_split.split(quiet, "cosmoflow")
 
 
 # The command
@@ -519,3 +574,43 @@ def test_unknown_runs_and_too_few_jobs_are_refused(monkeypatch, capsys):
             paper.main()
         assert ended.value.code == 2
         assert said in capsys.readouterr().err
+
+
+# The page and its figures
+
+
+def test_the_page_about_the_paper_is_what_its_data_say():
+    """Otherwise: `make study-mfnetsim-paper RUNS=--page`."""
+    assert (STUDY / "PAPER.md").read_text(encoding="utf-8") == paper_page.text()
+
+
+def test_every_claim_of_the_paper_has_a_figure_or_a_section():
+    of_paper = {key for key, claim in CLAIMS.items() if claim.kind is Kind.PAPER}
+    assert of_paper == {key for row in paper_page.SHOWN for key in row.claims}
+    assert set(paper_page.verdicts()) == set(CLAIMS)
+
+
+def test_the_authors_figures_are_drawn_from_their_tables(tmp_path):
+    measured = figures.authors()
+    # Each of four jobs alone under two placements, and three jobs of the mix under four settings.
+    latencies = {(one.job, one.setting, one.load) for one in measured if one.measure == figures.LATENCY}
+    assert len(latencies) == 4 * 2 + 3 * 4
+    for one in measured:
+        assert len(one.quantiles) == figures.POINTS
+        assert one.quantiles == sorted(one.quantiles)
+        assert one.quantiles[0] <= one.mean <= one.quantiles[-1]
+    files = figures.draw(tmp_path, measured)
+    assert [file.name for file in files] == [f"mfnetsim-figure-{number}.svg" for number in (10, 11, 12, 13)]
+    parquet.write(tmp_path / "kept.parquet", figures.Measured, measured)
+    assert parquet.read(tmp_path / "kept.parquet", figures.Measured) == measured
+
+
+def test_our_figures_have_the_times_of_the_tables():
+    case = two_jobs(local="16 GiB/s", device="1 GB/s")
+    measured = {(one.job, one.measure, one.load): one for one in figures.of_cases([case])}
+    io = measured["cosmoflow", figures.IO, "alone"]
+    assert io.mean == pytest.approx(1e3 * cases.io_time(case.alone["cosmoflow"], "cosmoflow"))
+    together = measured["cosmoflow", figures.COMMUNICATION, "wkld2"]
+    assert together.mean == pytest.approx(1e3 * cases.job_row(case.together, "cosmoflow")["non_compute_s"])
+    assert measured["checkpoint", figures.TRAFFIC, "alone"].quantiles[-1] > 0
+    assert len(figures.boxes(list(measured.values()), 12).axes) == 3

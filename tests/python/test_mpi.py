@@ -132,7 +132,7 @@ class Others:
 
 def test_step_that_works_everywhere_gives_its_result(monkeypatch):
     Others(monkeypatch, [2, 2])
-    assert mpi.Processes(0, 2).settle(lambda: "built") == "built"
+    assert mpi.Processes(0, 2).agree(lambda: "built") == "built"
 
 
 def test_first_process_that_fails_raises_its_error_and_all_others_leave(monkeypatch):
@@ -143,7 +143,7 @@ def test_first_process_that_fails_raises_its_error_and_all_others_leave(monkeypa
     for others, raised in (([3, 3], OSError), ([3, 0], mpi.FailedElsewhere), ([2, 2], mpi.FailedElsewhere)):
         Others(monkeypatch, others)
         with pytest.raises(raised):
-            mpi.Processes(1, 3).settle(fail)
+            mpi.Processes(1, 3).agree(fail)
 
 
 def test_input_error_goes_before_the_errors_that_follow_from_it(monkeypatch):
@@ -152,7 +152,7 @@ def test_input_error_goes_before_the_errors_that_follow_from_it(monkeypatch):
 
     Others(monkeypatch, [2, 0])
     with pytest.raises(InputError, match="no such file"):
-        mpi.Processes(1, 2).settle(fail)
+        mpi.Processes(1, 2).agree(fail)
 
 
 def test_flag_of_any_process_is_seen_by_all(monkeypatch):

@@ -13,14 +13,14 @@ pytestmark = pytest.mark.mpi
 
 #: The steps of `odonata run` around a run.
 FRAME = """\
-import sys, typer
+import sys, click
 from odonata.running import mpi
 from odonata.cli.answer import reported
 from odonata.errors import InputError
 try:
     with reported(as_json=False), mpi.processes() as group:
         {body}
-except typer.Exit as end:
+except click.exceptions.Exit as end:
     sys.exit(end.exit_code)
 if group.first:
     print("done")
@@ -39,7 +39,7 @@ def test_processes_count_themselves_and_agree(mpi, processes):
             "assert group.least(group.rank, 2**64 - 1) == [0, 2**64 - 1]\n"
             "assert group.any(group.rank == group.size - 1)\n"
             "assert not group.any(False)\n"
-            "assert group.settle(lambda: group.rank) == group.rank\n"
+            "assert group.agree(lambda: group.rank) == group.rank\n"
             f"assert group.size == {processes}"
         ),
     )
@@ -54,7 +54,7 @@ def test_error_that_all_settle_is_said_once(mpi, wrong):
             "def build():\n"
             f"    if {wrong}:\n"
             "        raise InputError('no such thing', key='a.b')\n"
-            "group.settle(build)"
+            "group.agree(build)"
         ),
     )
     assert done.code == 2

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import analytic_machines
 import pytest
 
 import odonata
@@ -38,32 +39,13 @@ def nccl(collective, **keys):
 
 
 def scenario(workload, **job):
-    return {
-        "machine": {
-            "dragonfly": {
-                "groups": 1,
-                "routers_per_group": 4,
-                "nodes_per_router": 2,
-                "global_ports_per_router": 0,
-            }
-        },
-        "network": {
-            "fidelity": "analytic",
-            "analytic": {
-                "latency": f"{LATENCY} ps",
-                "gap": "0 ns",
-                "gap_per_byte": f"{PER_BYTE} ps/B",
-            },
-        },
-        "nic": {"message_delay": "0 ns"},
-        "mpi": {
-            "send_delay": f"{SEND} ps",
-            "send_overhead": f"{SEND} ps",
-            "recv_overhead": f"{RECEIVE} ps",
-            "eager_threshold": "none",
-        },
-        "jobs": [{"name": "gpus", "ranks": RANKS, "workload": workload} | job],
-    }
+    return analytic_machines.with_job(
+        {"name": "gpus", "ranks": RANKS, "workload": workload} | job,
+        latency=f"{LATENCY} ps",
+        per_byte=f"{PER_BYTE} ps/B",
+        send=f"{SEND} ps",
+        receive=f"{RECEIVE} ps",
+    )
 
 
 def run(workload, **job):

@@ -25,6 +25,8 @@ def elapsed(job):
         ("all_reduce", {}),
         ("all_reduce", {"algorithm": "tree", "protocol": "ll128"}),
         ("all_reduce", {"algorithm": "nvls", "channels": 2}),
+        ("all_reduce", {"algorithm": "auto", "protocol": "auto"}),
+        ("all_gather", {"protocol": "auto"}),
         ("all_gather", {"protocol": "ll"}),
         ("reduce_scatter", {"channels": 1}),
         ("broadcast", {"channels": 3}),

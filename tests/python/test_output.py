@@ -15,6 +15,7 @@ import odonata
 from odonata.analysis import json_reference
 from odonata.answers import ANSWERS
 from odonata.base import json_types, terminal
+from odonata.commands.schema import SchemaName
 
 
 @pytest.fixture(scope="module")
@@ -161,6 +162,10 @@ def test_the_load_sweep_in_json_is_as_declared(shell):
     assert found["points"][0]["offered"] == 0.1
 
 
+def test_every_schema_can_be_asked_for():
+    assert {*SchemaName} == {"scenario", *json_reference.schemas()}
+
+
 @pytest.mark.parametrize("what", ["run", *ANSWERS])
 def test_the_schema_of_an_answer_can_be_printed(shell, what):
     schema = shell("schema", what).json
@@ -219,7 +224,7 @@ def test_what_does_not_fit_goes_on_below_its_row(torus):
     lines = torus("check", "ring[b]:32:.toml").out.splitlines()
     row = next(line for line in lines if line.startswith("a[bold]b :32:"))
     assert "stencil, 4 x 4 torus" in row
-    assert "neighbour" in lines[lines.index(row) + 1]
+    assert "neighbor" in lines[lines.index(row) + 1]
     narrow = on_a_terminal(torus, 60, "check", "ring[b]:32:.toml").splitlines()
     heading = next(number for number, line in enumerate(narrow) if line.startswith("job "))
     assert narrow[heading + 1].startswith("a[bold]b ")

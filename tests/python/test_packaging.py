@@ -31,8 +31,8 @@ def spack_calls(name):
 def bounds(requirement):
     """Name, least version, and first version that is too new.
 
-    >>> bounds("typer>=0.20,<1")
-    ('typer', '0.20', '1')
+    >>> bounds("click>=8.5,<9")
+    ('click', '8.5', '9')
     """
     return re.fullmatch(r"([\w-]+) ?>=([\d.]+),<([\d.]+)", requirement).groups()
 

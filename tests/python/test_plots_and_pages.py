@@ -113,6 +113,22 @@ def test_a_curve_has_the_points_that_were_measured(curve):
     assert list(means.get_ydata()) == [point["latency_ns"]["mean"] for point in stable]
 
 
+def test_several_curves_share_a_figure(curve):
+    upper, lower = plot.load_curve(curve, curve, labels=["minimal", "$ugal"]).axes
+    stable = [point for point in curve.points if not point["saturated"]]
+    for axes, ys in (
+        (upper, [point["latency_ns"]["mean"] for point in stable]),
+        (lower, [point["accepted"] for point in curve.points]),
+    ):
+        assert [line.get_label() for line in axes.get_lines()] == ["minimal", r"\$ugal"]
+        assert [list(line.get_ydata()) for line in axes.get_lines()] == [ys, ys]
+    assert len(plot.load_curve(curve, curve).axes[0].get_lines()) == 2
+    with pytest.raises(odonata.InputError, match="not one label for each sweep"):
+        plot.load_curve(curve, curve, labels=["minimal"])
+    with pytest.raises(odonata.InputError, match="no sweep"):
+        plot.load_curve()
+
+
 def test_plots_draw_into_axes_of_others(runs):
     figure, axes = _subplots()
     assert plot.slowdown(runs, axes=axes[0]) is figure

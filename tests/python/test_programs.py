@@ -246,6 +246,10 @@ def test_a_failing_program_has_the_exit_code_of_a_failed_run(shell):
     done = shell("run", "scenario.toml", "-o", "out")
     assert done.code == 3
     assert "ZeroDivisionError" in done.err + done.out
+    (shell.folder / "bad.py").write_text("def bad(rank, ranks):\n    return 3\n")
+    done = shell("run", "scenario.toml", "-o", "out", "--force")
+    assert done.code == 3
+    assert "it returned 3; a program yields its operations" in done.err
 
 
 @pytest.mark.parametrize(
@@ -254,6 +258,7 @@ def test_a_failing_program_has_the_exit_code_of_a_failed_run(shell):
         ({"python": "missing.py:f"}, "missing.py"),
         ({"python": "nothing"}, "names no function"),
         ({"python": f"{__file__}:nothing"}, "has no function nothing"),
+        ({"python": f"{__file__}:fials"}, "has no function fials; did you mean fails?"),
         ({"python": f"{__file__}:fails", "args": {"size": 3}}, "unexpected keyword argument 'size'"),
         ({"python": f"{__file__}:fails", "args": ["3"]}, "a list of arguments"),
         ({"workload": {"milc": {}}, "args": {"size": 3}}, "a table of arguments"),

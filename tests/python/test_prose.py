@@ -21,6 +21,11 @@ def test_a_page_is_plain(name):
     assert prose.size_fault(name, text) is None
 
 
+def test_all_pages_together_are_short():
+    texts = [(ROOT / name).read_text(encoding="utf-8") for name in prose.pages()]
+    assert prose.size_fault_of_all(texts) is None
+
+
 def test_comments_and_docstrings_of_sources_are_plain():
     names = prose.sources()
     assert len(names) > 1_000

@@ -69,11 +69,10 @@ def test_every_function_says_what_it_takes_and_gives():
 
 def test_there_is_a_function_for_every_command():
     """Under the command's name; some are methods of their input."""
-    names = {command.name or command.callback.__name__ for command in app.registered_commands}
-    for group in app.registered_groups:
-        inner = group.typer_instance
-        prefix = group.name or inner.info.name
-        names |= {f"{prefix} {command.name}" for command in inner.registered_commands}
+    names = set()
+    for name, command in app.commands.items():
+        below = getattr(command, "commands", None)
+        names |= {name} if below is None else {f"{name} {one}" for one in below}
     elsewhere = {
         "summary": odonata.Results.summary,
         "report": odonata.html_report,

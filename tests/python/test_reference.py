@@ -7,7 +7,6 @@ from collections import Counter
 
 import pyarrow.parquet as pq
 import pytest
-import typer
 from conftest import ROOT, SMALL
 
 import odonata
@@ -63,7 +62,7 @@ def test_the_page_of_commands_has_every_command_and_option():
         for name, below in getattr(command, "commands", {}).items():
             yield from missing(below, f"{path} {name}")
 
-    assert list(missing(typer.main.get_command(app), "odonata")) == []
+    assert list(missing(app, "odonata")) == []
 
 
 def test_examples_and_sections_of_docstrings_become_markdown():
@@ -158,17 +157,23 @@ def test_exit_codes_are_the_documented_ones():
 
 
 def test_parquet_files_have_the_documented_columns_with_units(small, shell):
-    # A run with all tables but that of baselines.
+    # A run with all tables but that of baselines and those of an Ethernet.
     shell.write(SMALL)
+    over_ethernet = ("network.fidelity=ethernet", "run.blame=false")
     queues = ("run.series_interval=5 us", 'run.queue_links=["*>*"]')
     settings = ("run.timeline={}", 'run.time_limit="20 us"', *queues)
     done = shell("run", "scenario.toml", "-o", "out", "--quiet", *(f"--set={one}" for one in settings))
     assert done.code == 0, done.err
+    done = shell(
+        "run", "scenario.toml", "-o", "ethernet", "--quiet", *(f"--set={one}" for one in over_ethernet)
+    )
+    assert done.code == 0, done.err
     for table in documentation():
+        folder = "ethernet" if table["table"].startswith("ethernet") else "out"
         if table["table"] == "slowdown":  # only with baselines
             schema = slowdown.table(odonata.load(small), {}).schema
         else:
-            schema = pq.read_schema(shell.folder / f"out/{table['table']}.parquet")
+            schema = pq.read_schema(shell.folder / f"{folder}/{table['table']}.parquet")
         assert schema.names == [column["name"] for column in table["columns"]]
         assert schema.metadata[b"description"].decode() == table["doc"]
         for column, field in zip(table["columns"], schema, strict=True):

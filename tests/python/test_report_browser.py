@@ -121,6 +121,15 @@ def test_every_chart_is_drawn(opened):
     assert tab.title() == "small · Odonata"
 
 
+def test_the_toolbar_of_a_chart_is_visible_before_the_pointer_is_on_it(opened):
+    tab = opened()
+    shown = tab.eval_on_selector_all(
+        ".plot .modebar", "bars => bars.map((bar) => [getComputedStyle(bar).opacity, bar.offsetHeight > 0])"
+    )
+    assert shown
+    assert {tuple(one) for one in shown} == {("1", True)}
+
+
 def test_names_of_jobs_are_shown_as_they_are(opened):
     tab = opened()
     assert tab.locator("#jobs-table tbody th").all_inner_texts() == ["halo", "training", TROUBLE]

@@ -353,7 +353,7 @@ def test_a_snapshot_of_several_processes_is_that_of_all(tmp_path, full):
             (folder / "3.7.partial").mkdir()
         disk.is_full = rank == full
         done.append(checkpoints.save(disk, NOW))
-        latest = checkpoints.tell(checkpoints.latest() if rank == 0 else None)
+        latest = checkpoints.broadcast(checkpoints.latest() if rank == 0 else None)
         disk.is_full = False
         done.append(checkpoints.save(disk, NOW))
         return done, latest.folder

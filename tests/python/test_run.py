@@ -131,7 +131,7 @@ def test_full_storage_is_a_named_failure_with_results(shell):
     run = read(shell.folder / "out")
     assert run["outcome"] == "storage-full"
     assert "saver" in run["detail"]
-    assert run["detail"] in done.err
+    assert done.err.startswith("storage-full: " + run["detail"].replace("; ", "\n- "))
     jobs = {job["job"]: job for job in pq.read_table(shell.folder / "out" / "jobs.parquet").to_pylist()}
     assert jobs["saver"]["ranks_finished"] < 4
     assert jobs["halo"]["ranks_finished"] == 16
@@ -169,11 +169,34 @@ def test_a_run_that_passes_the_end_of_simulated_time_is_a_named_failure_with_res
     assert done.code == 3
     run = read(shell.folder / "out")
     assert (run["outcome"], run["simulated_s"]) == ("time-overflow", pytest.approx(2**62 * 1e-12))
-    assert f"time-overflow: {run['detail']}" in done.err
+    first, *others = run["detail"].split("; ")
+    assert done.err.splitlines()[: 1 + len(others)] == [
+        f"time-overflow: {first}",
+        *(f"- {one}" for one in others),
+    ]
     # Each fact is stated once.
     assert "the end of simulated time" not in done.out
     assert re.search(r"waiting longest: stencil rank \d: Compute 4600000 s \(operation 13\)", run["detail"])
     assert "after the end of simulated time, 4611686" in shell("summary", "out").out
+
+
+def test_the_summary_of_a_stalled_run_has_the_cycle_that_the_run_printed(shell):
+    shell.write("[machine.mesh]\ndims = [3]\n[[jobs]]\nname = 'w'\nranks = 3\npython = 'ring.py:main'\n")
+    ring = "recv((rank + 1) % ranks, 8)\n    yield send((rank - 1) % ranks, 8)"
+    (shell.folder / "ring.py").write_text(
+        f"from odonata.operations import recv, send\ndef main(rank, ranks):\n    yield {ring}\n"
+    )
+    done = shell("run", "scenario.toml", "-o", "out")
+    assert done.code == 3
+    # Each rank waits for the next one, and each has a line of its own.
+    waiting = [f"w rank {rank}: Recv from {(rank + 1) % 3} tag 0 (world)" for rank in range(3)]
+    lines = done.err.splitlines()
+    assert lines[0] == "stalled: 3 ranks have not ended"
+    assert lines[1].startswith(f"- waiting longest: {waiting[0]}")
+    assert [line[2 : 2 + len(waiting[1])] for line in lines[2:4]] == waiting[1:]
+    assert lines[4].startswith("- cycle: rank 0 waits in Recv from 1 tag 0 (world) -> rank 1 waits")
+    summary = shell("summary", "out").out
+    assert " ".join(lines[4].split()) in " ".join(summary.split())
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -14,8 +14,12 @@ from odonata.scenario import model_source
 from odonata.scenario.table import Table
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
-#: Sweeps are no scenarios.
-STUDIES = sorted(path for path in (ROOT / "studies").rglob("*.toml") if path.parent.name != "sweeps")
+#: Sweeps, and rules of batch queues, are no scenarios.
+STUDIES = sorted(
+    path
+    for path in (ROOT / "studies").rglob("*.toml")
+    if path.parent.name != "sweeps" and path.name != "rules.toml"
+)
 
 
 def test_the_classes_are_current():

@@ -1,74 +1,19 @@
-"""`odonata sweep`: points, seeds, intervals, reuse, and the remains of a stopped sweep."""
+"""`odonata sweep`: points, seeds, intervals, reuse, tables and pages."""
 
 from __future__ import annotations
 
-import json
 import math
-import os
 import re
-import signal
-import subprocess
-import sys
 import tomllib
-from pathlib import Path
 
-import launcher
 import pyarrow.parquet as pq
 import pytest
-from conftest import ODONATA, ROOT
-from launcher import PATIENCE_S
-from waiting import await_that
+from conftest import ROOT
+from sweep_cases import TINY, journal, points, same, sweep_file
 
 import odonata
 from odonata.errors import InputError
-from odonata.sweeps import points as sweep_points
 from odonata.sweeps import samples, spec, statistics, table
-from odonata.sweeps.scheduler import Scheduler
-from odonata.sweeps.store import Store, read
-
-#: Two jobs on 12 nodes; simulated in a few milliseconds.
-TINY = """\
-name = "tiny"
-seed = 3
-
-[machine.dragonfly]
-groups = 3
-routers_per_group = 2
-nodes_per_router = 2
-global_ports_per_router = 1
-
-[[jobs]]
-name = "halo"
-ranks = 4
-placement = "random"
-workload = { stencil = { message = "16 KiB", iterations = 3, compute = "1 us" } }
-
-[[jobs]]
-name = "noise"
-ranks = 6
-placement = "random"
-workload = { uniform = { bytes = "4 KiB", mean_interval = "1 us", messages = 20 } }
-"""
-
-#: Columns that differ between two executions of the same run.
-TIMES = ["run_wall_s", "run_cpu_s", "attempts"]
-
-
-def sweep_file(shell, text, scenario=TINY):
-    shell.write(scenario)
-    return shell.write(f'scenario = "scenario.toml"\n{text}', "sweep.toml")
-
-
-def points(folder):
-    return pq.read_table(Path(folder) / "points.parquet")
-
-
-def journal(folder):
-    return [json.loads(line) for line in (Path(folder) / "journal.jsonl").read_text().splitlines()]
-
-
-def same(one, other):
-    return one.drop_columns(TIMES).equals(other.drop_columns(TIMES))
 
 
 def test_a_grid_with_seeds_is_a_row_per_point_seed_and_job(shell):
@@ -282,67 +227,6 @@ def test_seeds_are_added_until_intervals_are_narrow(shell):
     assert fewer.relative > 0.05
 
 
-FAILING = """
-import os, time
-from odonata.operations import compute
-
-def program(rank, ranks):
-    yield compute(1e-6)
-    while "{ending}" == "hang":
-        time.sleep(0.01)
-    if "{ending}" == "crash":
-        os.abort()
-"""
-
-
-@pytest.mark.parametrize(
-    ("ending", "outcome", "attempts", "timeout"),
-    # The start of a worker counts for its run, and takes long on a busy machine.
-    [("crash", "crashed", 2, PATIENCE_S), pytest.param("hang", "timed-out", 1, 30, marks=pytest.mark.slow)],
-)
-def test_a_run_that_dies_is_a_row_and_the_others_go_on(shell, ending, outcome, attempts, timeout):
-    shell.write(FAILING.format(ending=ending), "bad.py")
-    shell.write(FAILING.format(ending="none"), "good.py")
-    scenario = TINY.replace("workload = { stencil", 'python = "good.py:program"\n#')
-    sweep_file(
-        shell,
-        f'attempts = 2\ntimeout = "{timeout} s"\n'
-        '[grid]\njobs.halo.python = ["good.py:program", "bad.py:program"]\n',
-        scenario,
-    )
-    done = shell("sweep", "sweep.toml", "-o", "out", "-j", "2", "--json")
-    assert done.code == 3, done.err
-    assert done.json["outcome"] == "failed"
-    (failed,) = done.json["failed"]
-    assert (failed["point"], failed["outcome"], failed["attempts"]) == (1, outcome, attempts)
-    assert "point 1, seed 3" in done.err
-    assert outcome in done.err
-    rows = points(shell.folder / "out").to_pylist()
-    assert [(row["point"], row["job"], row["outcome"]) for row in rows] == [
-        (0, "halo", "completed"),
-        (0, "noise", "completed"),
-        (1, "halo", outcome),
-        (1, "noise", outcome),
-    ]
-    assert rows[2]["elapsed_s"] is None
-    # The next call runs it again, because it has no result, and succeeds after the repair.
-    shell.write(FAILING.format(ending="none"), "bad.py")
-    again = shell("sweep", "sweep.toml", "-o", "out", "--json")
-    assert again.code == 0, again.err
-    assert again.json["runs"] == {"executed": 1, "reused": 1}
-
-
-def test_a_simulation_that_fails_is_a_result(shell):
-    sweep_file(shell, '[grid]\nrun.time_limit = ["1 ms", "1 us"]\n')
-    done = shell("sweep", "sweep.toml", "-o", "out", "--json")
-    # The scenario asks for its time limit.
-    assert (done.code, done.json["outcome"]) == (0, "completed")
-    assert [row["outcome"] for row in points(shell.folder / "out").to_pylist()][::2] == [
-        "completed",
-        "time-limit",
-    ]
-
-
 @pytest.mark.slow
 def test_tables_are_kept_on_request(shell):
     sweep_file(shell, 'keep = "tables"\nbaselines = true\n[grid]\njobs.halo.ranks = [2, 4]\n')
@@ -352,214 +236,6 @@ def test_tables_are_kept_on_request(shell):
         assert results.run["digest"] == row["digest"]
         assert results.table("links").num_rows
     assert len(list((shell.folder / "out/runs").iterdir())) == len(journal(shell.folder / "out"))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        (("--over", "jobs.hallo.ranks=2,4"), 'did you mean "halo"'),
-        (("--over", "jobs.halo.rankz=2,4"), 'did you mean "ranks"'),
-        (("--over", "jobs.halo.ranks=2,400"), "at point 1 of the sweep: jobs.halo.ranks = 400"),
-        (("--over", "jobs.halo.ranks"), "KEY=A,B,C"),
-        (("--over", "jobs.halo.ranks=2,2"), "a repeated value"),
-        (("--over", "jobs.halo.ranks=2", "--over", "jobs.halo.ranks=4"), "a repeated key"),
-        (("--seeds", "many"), "a number of seeds"),
-        (("--reuse", "nothing"), "not a sweep"),
-        (("--reuse", "a" * 300), "not a sweep"),
-        pytest.param(("--dask", "tcp://127.0.0.1:9"), "no Dask scheduler", marks=pytest.mark.slow),
-        (("--slurm-time", "1:00:00"), "--slurm PARTITION"),
-    ],
-)
-def test_what_is_wrong_is_said_and_nothing_is_run(shell, arguments, text):
-    if arguments[0] == "--dask":
-        pytest.importorskip("distributed")
-    shell.write(TINY)
-    done = shell("sweep", "scenario.toml", *arguments, "-o", "out")
-    assert (done.code, done.out) == (2, "")
-    assert text in done.err
-    assert shell.files() == ["scenario.toml"]
-
-
-def test_an_option_stands_where_else_a_file_does(shell):
-    shell.write(TINY)
-    for text, key in (("jobs.halo.rankz=2,4", "jobs.halo.rankz"), ("jobs.halo.ranks=2,2", "jobs.halo.ranks")):
-        done = shell("sweep", "scenario.toml", "--over", text, "-o", "out")
-        assert done.code == 2
-        lines = [line.split() for line in done.err.splitlines()]
-        assert ["-->", "--over", text] in lines
-        assert ["key", key] in lines
-    assert "  --> --over foo\n" in shell("sweep", "scenario.toml", "--over", "foo", "-o", "out").err
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "said"),
-    [
-        ("sedes = 5\n", 2, 'did you mean "seeds"'),
-        ("seeds = 0\n", 2, "1 to 10000"),
-        ("[grid]\njobs.halo.ranks = 4\n", 3, "a list such as"),
-        ("[grid]\njobs.halo.rank = [4]\n", 3, 'did you mean "ranks"'),
-        ("[zip]\njobs.halo.ranks = [2, 4]\njobs.noise.ranks = [1]\n", 4, "different lengths"),
-        ("[[points]]\nseed = 1\n[[points]]\njobs.halo.ranks = 99\n", 5, "at most 12"),
-        (
-            "[sample]\ncount = 3\n[sample.over]\njobs.halo.ranks = { low = 4, high = 2 }\n",
-            5,
-            "an empty range",
-        ),
-        ('[sample]\nmethod = "sobel"\ncount = 3\n[sample.over]\nseed = [1, 2]\n', 3, 'did you mean "sobol"'),
-        ('baselines = true\n[stop]\nmetric = "elapsed_ration"\n', 4, 'did you mean "elapsed_ratio"'),
-        ('baselines = false\n[stop]\nmetric = "elapsed_ratio"\n', 4, "no baselines"),
-        ("[grid\n", 2, "not TOML"),
-    ],
-)
-def test_a_wrong_file_is_said_with_its_line(shell, text, line, said):
-    sweep_file(shell, text)
-    done = shell("sweep", "sweep.toml", "-o", "out")
-    assert (done.code, done.out) == (2, "")
-    assert f"sweep.toml:{line}" in done.err
-    assert said in done.err
-    assert shell.files() == ["scenario.toml", "sweep.toml"]
-
-
-def test_a_folder_of_something_else_is_not_touched(shell):
-    shell.write(TINY)
-    shell.write("mine", "thesis.txt")
-    done = shell("sweep", "scenario.toml", "-o", ".")
-    assert done.code == 2
-    assert "not a sweep" in done.err
-    assert shell.files() == ["scenario.toml", "thesis.txt"]
-
-
-def start(shell, *arguments):
-    command = [*ODONATA, "sweep", "sweep.toml", "-o", "out", "-j", "2", "-q", *arguments]
-    return launcher.start(
-        command, cwd=shell.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-
-
-def wait_for(shell, runs, process):
-    """Waits for this many ended runs."""
-    place = shell.folder / "out/journal.jsonl"
-    await_that(lambda: place.exists() and place.read_bytes().count(b"\n") >= runs, process, 2 * PATIENCE_S)
-
-
-@pytest.mark.slow
-def test_200_points_are_run_once_each_whenever_the_sweep_is_killed(shell):
-    sweep_file(
-        shell,
-        "seeds = 5\n[grid]\njobs.halo.ranks = [2, 3, 4, 5]\n"
-        "jobs.noise.workload.uniform.messages = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n",
-    )
-    seen = 0
-    for runs in (20, 70, 120, 121):
-        running = start(shell)
-        wait_for(shell, runs, running)
-        os.kill(running.pid, signal.SIGKILL)
-        running.communicate()
-        seen = len(read(shell.folder / "out/journal.jsonl"))
-        assert runs <= seen < 200
-    # An incomplete line, as after a full disk.
-    with (shell.folder / "out/journal.jsonl").open("ab") as file:
-        file.write(b'{"key":"half')
-    done = shell("sweep", "sweep.toml", "-o", "out", "-j", "2", "--json")
-    assert done.code == 0, done.err
-    assert done.json["runs"] == {"executed": 200 - seen, "reused": seen}
-    keys = [kept["key"] for kept in journal(shell.folder / "out")]
-    assert len(keys) == len(set(keys)) == 200
-    rows = points(shell.folder / "out").to_pylist()
-    assert len({(row["point"], row["seed"], row["job"]) for row in rows}) == len(rows) == 400
-    assert shell("sweep", "sweep.toml", "-o", "whole", "-j", "2", "-q").code == 0
-    assert same(points(shell.folder / "out"), points(shell.folder / "whole"))
-
-
-def test_ctrl_c_keeps_what_has_ended_and_the_same_command_goes_on(shell):
-    sweep_file(shell, "seeds = 30\nbaselines = true\n[grid]\njobs.halo.ranks = [2, 4]\n")
-    running = start(shell, "--json")
-    wait_for(shell, 10, running)
-    os.kill(running.pid, signal.SIGINT)
-    out, err = running.communicate(timeout=PATIENCE_S)
-    assert running.returncode == 130
-    assert "repeat the command to continue" in err
-    report = json.loads(out)
-    assert report["outcome"] == "interrupted"
-    assert 0 < points(shell.folder / "out").num_rows < 120
-    done = shell("sweep", "sweep.toml", "-o", "out", "--json")
-    assert done.code == 0
-    assert points(shell.folder / "out").num_rows == 120
-    keys = [kept["key"] for kept in journal(shell.folder / "out")]
-    assert len(keys) == len(set(keys))
-
-
-class Waiting:
-    """An executor whose runs start, and never end."""
-
-    threads = 1
-
-    def __init__(self):
-        self.begun = {}
-
-    def room(self):
-        return 2 - len(self.begun)
-
-    def submit(self, work):
-        self.begun[work.key] = 1e-9
-
-    def running(self):
-        return self.begun
-
-
-def test_the_time_left_after_a_resume_is_that_of_the_runs_before(shell):
-    sweep_file(shell, "seeds = 4\n[grid]\njobs.halo.ranks = [2, 4]\n")
-    assert shell("sweep", "sweep.toml", "-o", "out", "-q").code == 0
-    more = spec.load(sweep_file(shell, "seeds = 9\n[grid]\njobs.halo.ranks = [2, 4]\n"))
-    found = sweep_points.of(more, (shell.folder / "scenario.toml").read_text(), [])
-    with Store(shell.folder / "out", []) as store:
-        for kept in store.runs.values():
-            kept["wall_s"] = 60.0
-        places = Waiting()
-        sweep = Scheduler(more, found, store, places, None, None)
-        for _ in range(2):
-            places.submit(sweep._waiting.popleft())
-        now = sweep.progress()
-    # 18 runs are needed and 8 exist; the other ten take 60 s each, two at a time.
-    assert now.reused == 8
-    assert now.left_s == pytest.approx(10 * 60.0 / 2, rel=0.01)
-
-
-@pytest.mark.slow
-def test_a_worker_that_is_killed_costs_nothing_but_time(shell):
-    sweep_file(shell, "seeds = 40\n[grid]\njobs.halo.ranks = [2, 4]\n")
-    running = start(shell, "--json")
-    wait_for(shell, 5, running)
-    # It starts nothing while the test looks for its workers.
-    os.kill(running.pid, signal.SIGSTOP)
-    killed = 0
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (folder / "cmdline").read_bytes().split(b"\0")
-            parent = re.search(r"^PPid:\s*(\d+)", (folder / "status").read_text(), re.M)
-        except OSError:
-            continue
-        if b"odonata.sweeps.point_worker" in words and parent and int(parent[1]) == running.pid:
-            os.kill(int(folder.name), signal.SIGKILL)
-            killed += 1
-    os.kill(running.pid, signal.SIGCONT)
-    out, err = running.communicate(timeout=PATIENCE_S)
-    assert killed > 0
-    assert running.returncode == 0, err
-    assert json.loads(out)["outcome"] == "completed"
-    assert len(journal(shell.folder / "out")) == 80
-
-
-@pytest.mark.slow
-def test_two_sweeps_do_not_work_in_one_folder(shell):
-    sweep_file(shell, "seeds = 2000\n")
-    running = start(shell)
-    wait_for(shell, 2, running)
-    second = shell("sweep", "sweep.toml", "-o", "out")
-    running.kill()
-    running.communicate()
-    assert second.code == 2
-    assert "another process" in second.err
 
 
 def test_from_python(shell):
@@ -665,7 +341,3 @@ def test_the_guide_shows_the_example_and_names_every_key_and_column(shell):
     for name in ("points", "intervals"):
         columns = pq.read_schema(shell.folder / f"out/{name}.parquet").names
         assert [column for column in columns if column not in known and f"`{column}`" not in guide] == []
-
-
-if sys.platform != "linux":
-    pytest.skip("kills processes by what /proc says", allow_module_level=True)

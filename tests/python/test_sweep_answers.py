@@ -52,6 +52,22 @@ def test_seeds_that_change_nothing_have_no_interval_and_it_is_said(swept):
     assert "jitter" in said
 
 
+def test_a_start_with_a_jitter_is_drawn_from_the_seed(tmp_path):
+    """Uniformly between `at` and `at` + `jitter`: eight draws of 20 us from 10 us, alike for one seed."""
+    scenario = BASE + 'start = { at = "10 us", jitter = "20 us" }\n'
+
+    def start_us(seed):
+        path = tmp_path / f"{seed}.toml"
+        path.write_text(f"seed = {seed}\n{scenario}", encoding="utf-8")
+        return 1e6 * odonata.run(path).table("jobs")["start_s"].to_pylist()[0]
+
+    starts = [start_us(seed) for seed in range(1, 9)]
+    assert all(10 <= start <= 30 for start in starts)
+    assert len(set(starts)) == len(starts)
+    assert min(starts) < 20 < max(starts)
+    assert start_us(3) == starts[2]
+
+
 def test_points_are_shown_by_what_they_set(swept):
     _, done = swept
     said = " ".join(done.out.split())

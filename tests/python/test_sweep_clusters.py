@@ -14,7 +14,7 @@ import launcher
 import pytest
 from conftest import ODONATA
 from slurm_cluster import Slurm
-from test_sweep import journal, points, same, sweep_file, wait_for
+from sweep_cases import journal, points, same, sweep_file, wait_for
 from waiting import await_that
 
 pytestmark = pytest.mark.slow

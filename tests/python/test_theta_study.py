@@ -11,7 +11,7 @@ sys.path.insert(0, str(STUDY))
 
 from theta_study import claims, figures, machine, page, published, runs  # noqa: E402
 from theta_study.page import verdicts  # noqa: E402
-from theta_study.runs import Time  # noqa: E402
+from theta_study.runs import Time, parquet  # noqa: E402
 
 Verdict = verdicts.Verdict
 CLAIMS = {claim.key: claim for claim in claims.CLAIMS}
@@ -199,5 +199,5 @@ def test_the_figure_is_drawn(tmp_path):
 
 
 def test_kept_rows_come_back_as_they_were(tmp_path):
-    runs.write(tmp_path / "one.parquet", ideal())
+    parquet.write(tmp_path / "one.parquet", runs.Time, ideal())
     assert runs.read(tmp_path / "one.parquet") == ideal()

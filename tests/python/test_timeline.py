@@ -52,7 +52,7 @@ def trace_of(results: odonata.Results, **choice) -> tuple[dict, totals.Trace, by
 def sums(trace: totals.Trace, *way: str) -> dict[str, int]:
     """Picoseconds by category on a track."""
     found: dict[str, int] = defaultdict(int)
-    for (category, _), one in trace.of(*way).items():
+    for (category, _), one in trace.at(*way).items():
         found[category] += one.duration_ps
     return found
 
@@ -91,7 +91,7 @@ def test_totals_of_ranks_and_servers_are_those_of_the_tables(recorded):
         found = sums(trace, f"job {row['job']}", f"rank {row['rank']}")
         for category, column in (("compute", "compute_s"), ("mpi", "mpi_s"), ("io", "io_s")):
             assert found[category] == ps(row[column])
-        calls = trace.of(f"job {row['job']}", f"rank {row['rank']}").values()
+        calls = trace.at(f"job {row['job']}", f"rank {row['rank']}").values()
         assert sum(one.sums["sent"] for one in calls) == row["messages_sent"]
         assert sum(one.sums["received_bytes"] for one in calls) == row["bytes_received"]
         exact = sum(one.duration_ps for one in calls)
@@ -130,18 +130,18 @@ def test_every_message_is_an_arrow_from_its_sender_to_its_receiver(recorded):
 def test_iterations_requests_queues_and_links_are_shown(recorded):
     results = odonata.load(recorded)
     _, trace, _ = trace_of(results)
-    iterations = trace.of("job halo", "rank 3", "iterations")
+    iterations = trace.at("job halo", "rank 3", "iterations")
     assert sorted(name for _, name in iterations) == [f"iteration {number}" for number in range(5)]
     (last,) = [
         row["last_s"] for row in results.rows("iterations") if (row["job"], row["iteration"]) == ("halo", 4)
     ]
     of_all = [
-        sum(one.duration_ps for one in trace.of("job halo", f"rank {rank}", "iterations").values())
+        sum(one.duration_ps for one in trace.at("job halo", f"rank {rank}", "iterations").values())
         for rank in range(16)
     ]
     # The job starts at zero.
     assert max(of_all) == ps(last)
-    requests = [one for rank in range(16) for one in trace.of("job halo", f"rank {rank}", "requests").items()]
+    requests = [one for rank in range(16) for one in trace.at("job halo", f"rank {rank}", "requests").items()]
     assert sum(one.slices for _, one in requests) == sum(
         row["job"] == "halo" for row in results.rows("requests")
     )
@@ -508,7 +508,7 @@ def test_rows_of_a_rank_are_its_own_in_tables_of_any_size():
         }
     )
     table = pa.concat_tables([table.slice(0, 7_000), table.slice(7_000)])
-    slices = Slices.of(table, "job", "rank", "call")
+    slices = Slices.from_table(table, "job", "rank", "call")
     for rank in range(ranks):
         rows = list(slices.rows((f"job{rank % 3}", rank)))
         assert {row["rank"] for row in rows} == {rank}

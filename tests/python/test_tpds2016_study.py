@@ -3,6 +3,7 @@
 import argparse
 import dataclasses
 import importlib.util
+import json
 import math
 import sys
 from types import SimpleNamespace
@@ -25,6 +26,7 @@ from tpds2016_study import (  # noqa: E402
     measures,
     page,
     processes,
+    speed,
     track,
 )
 from tpds2016_study.bluegene import Time  # noqa: E402
@@ -32,9 +34,10 @@ from tpds2016_study.bluegene_load import Load  # noqa: E402
 from tpds2016_study.claims_machines import Evidence  # noqa: E402
 from tpds2016_study.cost import Cost  # noqa: E402
 from tpds2016_study.full import Case  # noqa: E402
-from tpds2016_study.measures import Run  # noqa: E402
+from tpds2016_study.measures import Run, parquet  # noqa: E402
 from tpds2016_study.page import verdicts  # noqa: E402
 from tpds2016_study.processes import Split  # noqa: E402
+from tpds2016_study.speed import Speed  # noqa: E402
 from tpds2016_study.track import Mark  # noqa: E402
 
 import odonata  # noqa: E402
@@ -136,7 +139,13 @@ def the_evidence():
     splits = [
         Split(program, 8, count, 1, 1, 1.0, 1.0, 1, 0.0, program) for program in BYTES for count in (1, 2)
     ]
-    return Evidence(the_runs(), [], times, loads, costs, splits, booksim)
+    speeds = [Speed(routing, 0.1, 1100.0, 200.0, 60000, 1) for routing in speed.ROUTINGS.values()]
+    links = [
+        a_run("Multigrid", "dragonfly", routing, ranks=ranks, local_used=used, global_used=used)
+        for ranks in (1728, 110592)
+        for routing, used in (("minimal", 0.6), ("non-minimal", 0.9), ("adaptive", 0.7))
+    ]
+    return Evidence(the_runs(), [], links, times, loads, costs, splits, booksim, speeds)
 
 
 def verdict(key, found):
@@ -155,6 +164,12 @@ def runs(found, field, factor, **wanted):
     return dataclasses.replace(found, runs=changed)
 
 
+def links(found, field, factor, **wanted):
+    """Likewise for the runs of links."""
+    changed = runs(dataclasses.replace(found, runs=found.links), field, factor, **wanted)
+    return dataclasses.replace(found, links=changed.runs)
+
+
 def times(found, change):
     return dataclasses.replace(
         found, times=[dataclasses.replace(time, seconds=change(time)) for time in found.times]
@@ -170,6 +185,15 @@ def booksim(found, sweep, **changes):
     return dataclasses.replace(found, booksim=figures_of)
 
 
+def slower(found, routing):
+    """Ours is 4.9 times as fast as BookSim, where the paper has at least 5."""
+    changed = [
+        dataclasses.replace(row, ours=4.9 * row.booksim) if row.routing == routing else row
+        for row in found.speeds
+    ]
+    return dataclasses.replace(found, speeds=changed)
+
+
 def costs(found, **changes):
     changed = [
         dataclasses.replace(one, **changes) if one.scheduler == "optimistic" else one for one in found.costs
@@ -182,6 +206,8 @@ PERTURBATIONS = {
     "booksim-minimal": lambda e: booksim(e, "dragonfly_min_uniform", mean_difference=0.05),
     "booksim-adaptive": lambda e: booksim(e, "dragonfly_ugal_uniform", largest_difference=-0.08),
     "booksim-worst": lambda e: booksim(e, "dragonfly_ugal_baddragon", last_stable=0.03),
+    "booksim-speed-minimal": lambda e: slower(e, "minimal"),
+    "booksim-speed-adaptive": lambda e: slower(e, "adaptive"),
     "link-rate": lambda e: times(e, lambda time: time.seconds / (2 if time.hops == 11 else 1)),
     "per-hop": lambda e: times(e, lambda time: time.seconds * (1 if time.hops == 1 else 2)),
     "bisection-pairs": lambda e: times(e, lambda time: 1.0),
@@ -199,7 +225,7 @@ PERTURBATIONS = {
     "adaptive-overhead": lambda e: runs(e, "communication_s", 0.5, routing="adaptive"),
     "routing-matters": lambda e: runs(e, "communication_s", 0.35, routing="minimal"),
     "local-shares": lambda e: runs(e, "local_busy", 2.0, routing="minimal"),
-    "local-broader": lambda e: runs(e, "local_busy", 2.0, routing="minimal"),
+    "local-broader": lambda e: links(e, "global_used", 0.5, routing="adaptive"),
     "local-shorter": lambda e: runs(e, "local_mean_of_busy_s", 0.1, routing="minimal"),
     "global-busy": lambda e: runs(e, "global_mean_s", 0.1, routing="minimal"),
     "router-5d-latency": lambda e: runs(e, "latency_s", 0.1, machine="9D"),
@@ -238,15 +264,18 @@ def test_without_runs_nothing_is_judged(key):
 
 @pytest.mark.parametrize(
     ("name", "runs_of_it"),
-    [("dragonfly", 9), ("torus", 15), ("larger-dragonfly", 2), ("larger-torus", 3), ("bytes", 2)],
+    [
+        *(("dragonfly", 9), ("torus", 15), ("larger-dragonfly", 2), ("larger-torus", 3)),
+        *(("bytes", 2), ("amg-oblong", 1), ("amg-nonminimal", 1), ("links", 9)),
+    ],
 )
 def test_every_point_is_right_and_a_torus_shares_twenty_gb_per_node(name, runs_of_it):
-    base = STUDY / ("dragonfly.toml" if "dragonfly" in name else "torus.toml")
-    found = points.of(spec.load(STUDY / "sweeps" / f"{name}.toml"), base.read_text(encoding="utf-8"), [])
+    asked = spec.load(STUDY / "sweeps" / f"{name}.toml")
+    found = points.list_points(asked, asked.scenario.read_text(encoding="utf-8"), [])
     assert len(found) == runs_of_it
     for point in found:
         ranks, machine = point.scenario["jobs"][0]["ranks"], point.scenario["machine"]
-        if "dragonfly" in name:
+        if "dragonfly" in machine:
             assert (
                 math.prod(
                     machine["dragonfly"][k] for k in ("groups", "routers_per_group", "nodes_per_router")
@@ -305,6 +334,9 @@ def test_a_row_is_what_the_tables_of_its_run_say():
     assert (run.program, run.machine, run.shape, run.routing) == ("AMG", "2D", "4 x 4", "dimension order")
     assert run.bytes == sum(row["bytes_sent"] for row in ranks)
     assert run.communication_s == max(row["mpi_s"] for row in ranks)
+    sent = [row["bytes"] for row in results.rows("links") if row["class"] == "local"]
+    assert run.local_used == sum(10 * b >= sum(sent) / len(sent) for b in sent) / len(sent) > 0
+    assert run.global_used == 0
     heard = [row for row in ranks if row["packets_received"]]
     assert run.hops == pytest.approx(sum(row["hops_mean"] - 1 for row in heard) / len(heard))
     values = {what: [p.value for p in found if p.what == what] for what in ("communication", "local")}
@@ -319,6 +351,42 @@ def test_two_processes_that_differ_are_seen():
         dataclasses.replace(one, digest="another") if one.processes == 2 else one for one in evidence.splits
     ]
     assert verdict("same-results", dataclasses.replace(evidence, splits=changed)) is not Verdict.HOLDS
+
+
+# Beside BookSim
+
+
+def compared(**changes):
+    """A row that benches/booksim_speed.py prints."""
+    row = {"routing": "ugal", "load": 0.3, "cycles_per_cpu_s": 900.0, "booksim": 100.0, "times": 9.0}
+    row |= {"measured": True, "ours": [{"cycles": 6000, "cpu_s": 6.6}] * 3, "theirs": []}
+    return row | changes
+
+
+def test_speed_is_read_from_the_output_of_its_bench(tmp_path):
+    file = tmp_path / "speed.json"
+    file.write_text(json.dumps([compared()]))
+    (row,) = speed.read(file)
+    assert row == Speed("adaptive", 0.3, 900.0, 100.0, 6000, 3)
+    assert row.times == 9.0
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        (json.dumps([compared(measured=False)]), "BookSim was not run"),
+        (json.dumps([compared(routing="valiant")]), "no comparison with BookSim"),
+        (json.dumps([compared(ours=[])]), "no comparison with BookSim"),
+        (json.dumps({"rows": 1}), "no comparison with BookSim"),
+        ("[", "no comparison with BookSim"),
+    ],
+)
+def test_recorded_rates_and_other_files_are_no_measurement(text, error, tmp_path):
+    file = tmp_path / "speed.json"
+    file.write_text(text)
+    with pytest.raises(odonata.InputError, match=error) as raised:
+        speed.read(file)
+    assert raised.value.file == str(file)
 
 
 # At full size
@@ -361,13 +429,15 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_results(tmp_path, monkeypatc
 def test_what_was_said_after_a_tenth_and_how_far_off_it_was():
     """At 12% of the share 30 CPU-seconds had passed: an estimate of 250 in all, against an actual 200."""
     marks = [Mark(10.0 * n, 15.0 * n, 0.0, 0.06 * n, 100 * n, 50 * n) for n in range(4)]
-    assert track.said(marks) == pytest.approx((200 / 0.12, 250.0))
-    assert track.said(marks[:2]) == (0.0, 0.0)
+    assert track.estimated(marks) == pytest.approx((200 / 0.12, 250.0))
+    assert track.estimated(marks[:2]) == (0.0, 0.0)
     assert track.sittings([*marks, Mark(40.0, 50.0, 0.0, 0.2, 350, 175, 2)]) == 2
     beginning = full.row("amg-full", "minimal", None, marks)
     assert beginning.whole_cpu_s == pytest.approx(45.0 / 0.18)
     assert beginning.off == (None, None)
-    whole = dataclasses.replace(beginning, outcome="completed", cpu_s=200.0, said_cpu_s=250.0, events=2000)
+    whole = dataclasses.replace(
+        beginning, outcome="completed", cpu_s=200.0, estimated_cpu_s=250.0, events=2000
+    )
     assert whole.off == pytest.approx((200 / 0.12 / 2000 - 1, 0.25))
 
 
@@ -408,7 +478,7 @@ def test_figures_have_what_the_runs_have(tmp_path):
 
 
 def test_kept_rows_come_back_as_they_were(tmp_path):
-    measures.write(tmp_path, "one", the_runs())
+    parquet.write(tmp_path / "one.parquet", Run, the_runs())
     assert measures.read(tmp_path, "one", Run) == the_runs()
 
 
@@ -428,3 +498,9 @@ def test_a_sweep_says_how_far_it_is(monkeypatch, tmp_path, capsys):
     said = capsys.readouterr()
     assert "1 of 15 points, 1 runs" in said.err
     assert f"FAILED {page.SWEEPS['larger'][0]} of {page.SWEEPS['larger'][0]}" in said.out
+
+
+def test_every_claim_of_the_paper_has_a_figure_or_a_section():
+    judged = page.judge(page.evidence(page.stored()))
+    of_paper = {one.claim.key for one in judged if one.claim.kind == "claims of the paper"}
+    assert of_paper == {key for row in page.SHOWN for key in row.claims}

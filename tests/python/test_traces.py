@@ -101,6 +101,7 @@ def test_an_incomplete_trace_is_used_on_request_only(shell, ring, tmp_path, dama
         assert "ring-0000.bin" in refused.err
         assert re.search(r"byte \d+: (a truncated|an) index of", refused.err)
         assert "incomplete" in refused.err or command[1] == "repeat"
+        assert "a complete trace" in refused.err or command[0] == "trace"
     assert not [path for name in ("x.program", "again", "results") if (path := tmp_path / name).exists()]
     lint = shell("trace", "lint", str(ring), "--json")
     assert lint.code == 1
@@ -266,6 +267,8 @@ def test_what_is_of_no_format_is_named_with_those_that_there_are(shell, tmp_path
     (tmp_path / "scenario.txt").write_text("[machine.torus]\ndims = [4]\nnodes_per_ruter = 1\n")
     assert "nodes_per_ruter" in shell("trace", "convert", "scenario.txt", "x.program").err
     shell.write('[machine.torus]\ndims = [4]\n[[jobs]]\ntrace = "empty"\n')
+    for command in ("info", "lint"):
+        assert "it is a scenario, not a trace" in shell("trace", command, "scenario.toml").err
     refused = shell("check", "scenario.toml")
     assert refused.code == 2
     said = " ".join(refused.err.split())

@@ -12,8 +12,9 @@ sys.path.insert(0, str(STUDY))
 
 from trinity2017_study import measures, page  # noqa: E402
 from trinity2017_study.claims import MERGED_BUFFERS, Kind  # noqa: E402
+from trinity2017_study.logs import Replay  # noqa: E402
 from trinity2017_study.measures import Run  # noqa: E402
-from trinity2017_study.page import verdicts  # noqa: E402
+from trinity2017_study.page import parquet, verdicts  # noqa: E402
 
 import odonata  # noqa: E402
 from odonata.sweeps import points, spec  # noqa: E402
@@ -22,7 +23,11 @@ Verdict = verdicts.Verdict
 CLAIMS = {claim.key: claim for claim in page.CLAIMS}
 
 
-def a_run(machine, arrangement, files, access, nodes):
+#: N-N read of the merged machine is off by more than 15% from 2,048 nodes on, and grows by less.
+READ_SHARE = {2048: 0.8, 4096: 0.8, 8192: 0.88}
+
+
+def a_run(machine, arrangement, files, access, nodes, start="hash"):
     """A run with the text's values: every claim holds on all such runs together."""
     slower = {"absolute": 1.0, "relative": 0.9, "circulant": 0.95}[arrangement]
     merged = machine == "merged"
@@ -31,6 +36,10 @@ def a_run(machine, arrangement, files, access, nodes):
         rate *= 0.9
     if (machine, files, nodes) == ("merged", "N-1", 512):
         rate *= 0.9
+    if (machine, access) == ("merged", "read"):
+        rate *= READ_SHARE.get(nodes, 1.0)
+    if start == "round-robin":
+        rate *= 1.1
     whole = {
         "machine": machine,
         "arrangement": arrangement,
@@ -46,6 +55,7 @@ def a_run(machine, arrangement, files, access, nodes):
         "device_busy": 0.5,
         "packet_hops": 1,
         "cpu_s": 1.0,
+        "start": start,
     }
     return Run(**whole)
 
@@ -56,8 +66,22 @@ def the_runs():
         ("merged", arrangement, "N-N", "write") for arrangement in ("absolute", "relative", "circulant")
     ]
     kinds += [("phase2", "absolute", "N-N", "read"), ("merged", "absolute", "N-N", "read")]
-    kinds += [("merged", "absolute", "N-1", "write")]
-    return [a_run(*kind, nodes) for kind in kinds for nodes in (1, 16, 256, 512, 1024, 4096, 8192)]
+    kinds += [("merged", "absolute", "N-1", "write"), ("merged", "absolute", "N-1", "read")]
+    runs = [a_run(*kind, nodes) for kind in kinds for nodes in (1, 16, 256, 512, 1024, 2048, 4096, 8192)]
+    turns = [
+        a_run("phase2", "absolute", "N-N", "write", nodes, start="round-robin") for nodes in (256, 512, 1024)
+    ]
+    return runs + turns
+
+
+def the_replays():
+    """Two logs off by 40 and 60%, which slow each other down by half."""
+    alone = [Replay("a", 4, 1e6, 1e6, 0.6e6, "", 1.0), Replay("b", 8, 1e6, 1e6, 1.6e6, "", 1.0)]
+    return [
+        *alone,
+        Replay("a", 4, 1e6, 1e6, 0.6e6, "b", 1.5),
+        Replay("b", 8, 1e6, 1e6, 1.6e6, "a", 1.5),
+    ]
 
 
 def slower(runs, factor, **wanted):
@@ -84,15 +108,50 @@ PERTURBATIONS = {
     "read-cap": lambda runs: slower(runs, 0.5, nodes=4096),
     "merged-per-node": lambda runs: slower(runs, 0.5, machine="merged"),
     "cabling": lambda runs: [run for run in runs if run.arrangement == "absolute"],
+    "shared-gap": lambda runs: slower(runs, 1.2, machine="merged", files="N-1", nodes=512),
+    "read-error": lambda runs: slower(runs, 1.2, machine="merged", files="N-N", access="read"),
+    "shared-read-error": lambda runs: slower(runs, 1.2, machine="merged", files="N-1", access="read"),
+    "read-grows": lambda runs: slower(runs, 0.9, machine="merged", access="read", nodes=8192),
+    "even-start": lambda runs: slower(runs, 0.9, start="round-robin"),
+}
+#: The text prints no number for it.
+NOT_JUDGED = "shared-phase2"
+LOG_PERTURBATIONS = {
+    "log-error": lambda replays: [dataclasses.replace(one, simulated=one.logged) for one in replays],
+    "log-interference": lambda replays: [dataclasses.replace(one, slowdown=1.0) for one in replays],
 }
 
 
 def test_every_claim_has_a_perturbation_a_source_and_a_rule():
-    assert PERTURBATIONS.keys() == CLAIMS.keys()
-    assert all(claim.source and claim.rule and claim.number and claim.says for claim in page.CLAIMS)
+    assert {*PERTURBATIONS, NOT_JUDGED} == CLAIMS.keys()
+    assert LOG_PERTURBATIONS.keys() == {claim.key for claim in page.LOG_CLAIMS}
+    everything = [*page.CLAIMS, *page.LOG_CLAIMS]
+    assert all(claim.source and claim.rule and claim.number and claim.says for claim in everything)
 
 
-@pytest.mark.parametrize("key", CLAIMS)
+def test_a_sentence_without_a_number_is_shown_and_not_judged():
+    assert CLAIMS[NOT_JUDGED].measure(the_runs())
+    assert verdict(NOT_JUDGED, the_runs()) is Verdict.UNKNOWN
+
+
+@pytest.mark.parametrize("claim", page.LOG_CLAIMS, ids=lambda claim: claim.key)
+def test_logs_that_say_otherwise_turn_the_verdict(claim):
+    def verdict_of(replays):
+        return verdicts.judge([claim], replays)[0].verdict
+
+    assert verdict_of(the_replays()) is Verdict.HOLDS
+    assert verdict_of(LOG_PERTURBATIONS[claim.key](the_replays())) is Verdict.NOT
+    assert verdict_of([]) is Verdict.UNKNOWN
+
+
+def test_every_figure_of_the_text_has_a_row_and_every_claim_of_the_text_a_figure():
+    assert {row.figure.split(",")[0] for row in page.SHOWN} >= {f"Fig. {number}" for number in range(7, 15)}
+    judged = page.judge(page.stored(), page.stored_logs())
+    of_text = {one.claim.key for one in judged if one.claim.kind is Kind.PAPER}
+    assert of_text <= {key for row in page.SHOWN for key in row.claims}
+
+
+@pytest.mark.parametrize("key", PERTURBATIONS)
 def test_data_that_say_otherwise_turn_the_verdict(key):
     assert verdict(key, the_runs()) is Verdict.HOLDS
     assert verdict(key, PERTURBATIONS[key](the_runs())) is not Verdict.HOLDS
@@ -153,14 +212,18 @@ def test_what_is_run_now_is_what_the_page_says(quick):
         ("quick", 12, 23),
         ("phase2", 20, 23),
         ("large", 8, 23),
+        ("largest", 8, 23),
         ("longer", 1, 23),
         ("merged", 20, 57),
+        ("merged-large", 4, 57),
+        ("merged-shared", 2, 57),
         ("cabling", 6, 57),
+        ("start", 8, 23),
     ],
 )
 def test_every_point_is_right_and_has_whole_transfers(name, runs, groups):
     asked = spec.load(STUDY / "sweeps" / f"{name}.toml")
-    found = points.of(asked, (STUDY / "scenario.toml").read_text(encoding="utf-8"), [])
+    found = points.list_points(asked, (STUDY / "scenario.toml").read_text(encoding="utf-8"), [])
     assert len(found) == runs
     for point in found:
         assert point.scenario["machine"]["dragonfly-2d"]["groups"] == groups
@@ -177,25 +240,29 @@ def test_the_pages_are_what_their_data_say():
 
 def test_every_claim_that_does_not_hold_is_explained():
     wanting = {
-        one.claim.key for one in page.judge(page.stored()) if one.verdict in (Verdict.PART, Verdict.NOT)
+        one.claim.key
+        for one in page.judge(page.stored(), page.stored_logs())
+        if one.verdict in (Verdict.PART, Verdict.NOT)
     }
     assert verdicts.notes(STUDY / "notes.md").keys() == wanting
 
 
 def test_kept_rows_come_back_as_they_were(tmp_path):
-    measures.write(tmp_path / "one.parquet", the_runs())
-    assert measures.read(tmp_path / "one.parquet") == the_runs()
+    parquet.write(tmp_path / "one.parquet", Run, the_runs())
+    assert parquet.read(tmp_path / "one.parquet", Run) == the_runs()
 
 
 def test_claims_of_the_paper_and_checks_of_our_own_are_counted_apart():
-    judged = page.judge(page.stored())
+    judged = page.judge(page.stored(), page.stored_logs())
     own = [one.claim.key for one in judged if one.claim.kind is Kind.OWN]
-    assert own == ["shared-file", "read-1k", "two-groups"]
-    assert verdicts.counts(judged) == (
-        "claims of the paper: 1 hold, 4 hold in part, 1 do not hold; "
-        "checks of our own: 1 hold, 1 hold in part, 1 do not hold"
-    )
-    assert [row[0] for row in verdicts.table(judged).rows][-3:] == [f"`{key}`" for key in own]
+    assert own == ["shared-file", "read-1k", "two-groups", "even-start"]
+    assert [row[0] for row in verdicts.table(judged).rows][-4:] == [f"`{key}`" for key in own]
+    elsewhere = [one.claim.key for one in judged if one.claim.kind is Kind.PUBLISHED]
+    assert elsewhere == ["cabling"]  # a result of the paper that the text cites
+    theirs, cited, ours = verdicts.tally(judged).rows
+    assert sum(map(int, theirs[1:])) == len(judged) - len(own) - len(elsewhere)
+    assert sum(map(int, cited[1:])) == len(elsewhere)
+    assert sum(map(int, ours[1:])) == len(own)
 
 
 def test_a_merged_machine_is_held_against_its_links_and_buffers_up_to_2048_nodes():
@@ -205,4 +272,4 @@ def test_a_merged_machine_is_held_against_its_links_and_buffers_up_to_2048_nodes
     assert len(values) == 6
     assert pytest.approx(2973.9e9, rel=1e-4) == MERGED_BUFFERS
     largest = max(values.values(), key=lambda value: value.number)
-    assert (largest.number, largest.grade) == (pytest.approx(1642.1, rel=1e-4), 0)
+    assert (largest.number, largest.grade) == (pytest.approx(1587.2, rel=1e-4), 0)

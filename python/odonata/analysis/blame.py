@@ -217,7 +217,7 @@ def totals(results: Results) -> list[Finding]:
     """All waits, summed by victim, culprit and network or servers, in the order of the jobs."""
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     lower = servers_below(results)
-    for row in needed(results, "blame", _COLUMNS).to_pylist():
+    for row in needed(results, "blame", _COLUMNS).select(_COLUMNS).to_pylist():
         where = where_of(row, lower)
         if where == "network" and row["place"] not in ROUTER_PLACES:
             continue

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from odonata.analysis.measured import needed, offers
+from odonata.analysis.measured import counted_by, needed, offers
 
 if TYPE_CHECKING:
     from odonata.answers.compare import BlameChange, Change, Comparison, JobChange, Pair, Setting, Side
@@ -28,14 +28,6 @@ _SERVER_SUMS = (
     "wait_memory_s",
     "wait_device_s",
 )
-
-#: Column of `jobs` that is 0 without measurements -> columns that mean nothing then.
-_COUNTED = {
-    "message_latency_max_s": ("message_latency",),
-    "mpi_packets": ("mpi_packet_latency", "mpi_hops"),
-    "io_packets": ("io_packet_latency", "io_hops"),
-    "io_operations": ("io_bandwidth", "io_completion"),
-}
 
 
 def collect(a: Results, b: Results, least: float) -> Comparison:
@@ -151,9 +143,9 @@ def _is_number(field: Any) -> bool:
 
 def _value(job: dict[str, Any], column: str) -> float | int | None:
     """A job's value of a column; None without measurements."""
-    for count, columns in _COUNTED.items():
-        if column.startswith(columns) and not job.get(count, 1):
-            return None
+    count = counted_by(column)
+    if count is not None and not job.get(count, 1):
+        return None
     value: float | int = job[column]
     return value
 

@@ -56,12 +56,12 @@ def _split(changes: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[di
 
 def _absent(jobs: list[dict[str, Any]]) -> list[str]:
     """Sentences on the jobs that one side lacks."""
-    said = []
+    notes = []
     for change, side in (("removed", "A"), ("added", "B")):
         names = [job["key"].removeprefix("jobs.") for job in jobs if job["change"] == change]
         if names:
-            said.append(f"Only in {side}, so not compared: {', '.join(names)}.")
-    return [*said, "Links and servers count the traffic of all jobs."] if said else []
+            notes.append(f"Only in {side}, so not compared: {', '.join(names)}.")
+    return [*notes, "Links and servers count the traffic of all jobs."] if notes else []
 
 
 def _scenario(changes: list[dict[str, Any]]) -> Table:

@@ -20,7 +20,7 @@ from odonata.analysis import lost_time
 from odonata.analysis.lost_time import Part, of_traffic
 from odonata.analysis.measured import needed, offers
 from odonata.base.wording import duration
-from odonata.errors import InputError, Said, Words, option
+from odonata.errors import InputError, Phrase, Text, option
 
 if TYPE_CHECKING:
     from odonata.answers.explain import Chain, ExplainAnswer
@@ -124,11 +124,12 @@ class Wait:
         others = self.from_rank not in (self.rank, -1)
         waited = f" waited for rank {self.from_rank}" if others else ""
         behind = {"buffer": "the buffer behind "}
-        named = [of for of in self.shares if of.lost_s >= least_s]
+        named = [one for one in self.shares if one.lost_s >= least_s]
         parts = [
-            f"{duration(of.lost_s)} to {of.whose(job)} at {behind.get(of.kind, '')}{of.where}" for of in named
+            f"{duration(one.lost_s)} to {one.whose(job)} at {behind.get(one.kind, '')}{one.where}"
+            for one in named
         ]
-        rest_s = self.added_s - sum(of.lost_s for of in named)
+        rest_s = self.added_s - sum(one.lost_s for one in named)
         if rest_s > 0 and rest_s >= least_s:
             parts.append(f"{duration(rest_s)} at {'other' if named else 'many'} places")
         shares = ", ".join(parts)
@@ -207,12 +208,12 @@ class Explanation:
         return cast("Chain", _plain(self) | {"waits": waits, "words": " ".join(self.words())})
 
 
-def _plain(of: Wait | Explanation) -> dict[str, Any]:
+def _plain(item: Wait | Explanation) -> dict[str, Any]:
     """The fields of an object; the shares as dictionaries."""
     lists = {
-        name: [asdict(one) for one in vars(of)[name]] for name in ("shares", "before") if name in vars(of)
+        name: [asdict(one) for one in vars(item)[name]] for name in ("shares", "before") if name in vars(item)
     }
-    return vars(of) | lists
+    return vars(item) | lists
 
 
 @dataclass(frozen=True)
@@ -238,8 +239,12 @@ def _groups(job: str, shares: Sequence[Share]) -> list[_Group]:
     for share in shares:
         found.setdefault((share.culprit, share.culprit_class, share.kind), []).append(share)
     groups = [
-        _Group(of[0], sum(share.lost_s for share in of), tuple(dict.fromkeys(share.where for share in of)))
-        for of in found.values()
+        _Group(
+            members[0],
+            sum(share.lost_s for share in members),
+            tuple(dict.fromkeys(share.where for share in members)),
+        )
+        for members in found.values()
     ]
     return sorted(groups, key=lambda group: (group.first.culprit == job, -group.lost_s))
 
@@ -272,8 +277,8 @@ def of_jobs(
             key="run.lost_time_path",
             value="0",
             expected="a run with run.lost_time = true and, for example, run.lost_time_path = 1000",
-            hint=Words(
-                Said(
+            hint=Text(
+                Phrase(
                     'overrides={"run.lost_time": True, "run.lost_time_path": 1000}',
                     "odonata run SCENARIO --set run.lost_time=true --set run.lost_time_path=1000",
                 )
@@ -336,7 +341,7 @@ def _by_job(rows: Sequence[dict[str, Any]]) -> dict[str, _Waits]:
     found: dict[str, dict[tuple[int, int], list[dict[str, Any]]]] = {}
     for row in rows:
         found.setdefault(row["job"], {}).setdefault((row["rank"], row["wait"]), []).append(row)
-    return {job: {at: _wait(of) for at, of in waits.items()} for job, waits in found.items()}
+    return {job: {at: _wait(shares) for at, shares in waits.items()} for job, waits in found.items()}
 
 
 def _wait(rows: Sequence[dict[str, Any]]) -> Wait:

@@ -16,6 +16,31 @@ if TYPE_CHECKING:
 #: Outcomes that count as success: all jobs ended, or the time limit of the scenario was reached.
 GOOD_OUTCOMES = ("completed", "time-limit")
 
+#: Beginnings of columns of the table `jobs` -> the column that is 0 if nothing was measured. Of messages this
+#: is the largest latency: GOAL schedules under LogGOPS count messages and measure no latencies, which are
+#: positive.
+_COUNTED_BY = {
+    "message_latency": "message_latency_max_s",
+    "mpi_packet_latency": "mpi_packets",
+    "mpi_hops": "mpi_packets",
+    "io_message_latency": "io_messages",
+    "io_packet_latency": "io_packets",
+    "io_hops": "io_packets",
+    "io_bandwidth": "io_operations",
+    "io_completion": "io_operations",
+    "io_s": "io_operations",
+    "io_max_s": "io_operations",
+}
+
+
+def counted_by(column: str) -> str | None:
+    """The column of the table `jobs` that is 0 if `column` means nothing; None for columns that always do.
+
+    >>> counted_by("message_latency_p99_s"), counted_by("elapsed_s")
+    ('message_latency_max_s', None)
+    """
+    return next((count for start, count in _COUNTED_BY.items() if column.startswith(start)), None)
+
 
 def offers(results: Results, name: str) -> bool:
     """Whether the results have a table `name`; `InputError` if a result folder has lost it.

@@ -17,6 +17,9 @@ from odonata.analysis.tables import TYPES
 from odonata.base import foreign
 from odonata.errors import is_mistake
 
+#: Bytes of a file from which on several threads read it faster than one.
+LARGE = 2**20
+
 
 def read(file: Path) -> pa.Table:
     """Reads the table in `file`; raises an `InputError` that names the file.
@@ -32,7 +35,7 @@ def read(file: Path) -> pa.Table:
             pa.OSFile(str(file)) as content,
             pq.ParquetFile(content, page_checksum_verification=True) as parts,
         ):
-            table = parts.read()
+            table = parts.read(use_threads=content.size() > LARGE)
         table.validate(full=True)
     except MemoryError:
         raise MemoryError(f"not enough memory for the table in {file}") from None
@@ -80,7 +83,10 @@ def _is_number(kind: pa.DataType) -> bool:
 @functools.cache
 def _types(name: str) -> dict[str, pa.DataType]:
     """The documented columns of table `name`."""
-    for table in documentation():
-        if table["table"] == name:
-            return {column["name"]: TYPES[column["type"]] for column in table["columns"]}
-    return {}
+    return {column["name"]: TYPES[column["type"]] for column in _columns().get(name, ())}
+
+
+@functools.cache
+def _columns() -> dict[str, list[dict[str, Any]]]:
+    """The documented columns of every table."""
+    return {table["table"]: table["columns"] for table in documentation()}

@@ -280,8 +280,8 @@ def read(file: Path, kind: Any) -> dict[str, Any]:
             raise
         raise _damaged(file, f"it cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
-        said = "too deep a structure" if isinstance(error, RecursionError) else str(error)
-        raise _damaged(file, f"no JSON text: {said}") from None
+        explanation = "too deep a structure" if isinstance(error, RecursionError) else str(error)
+        raise _damaged(file, f"no JSON text: {explanation}") from None
     result: dict[str, Any] = content
     return result
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from odonata.analysis.measured import needed
+from odonata.analysis.measured import counted_by, needed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,10 +50,13 @@ class Metric:
     doc: str
     #: Column of the table `jobs`.
     column: str
-    #: Column that is 0 if the metric does not apply.
-    count: str | None = None
     #: Whether it grows until the job ends; only finished jobs are then compared.
     whole: bool = False
+
+    @property
+    def count(self) -> str | None:
+        """Column that is 0 if the metric does not apply."""
+        return counted_by(self.column)
 
     @property
     def suffix(self) -> str:
@@ -85,16 +88,12 @@ def _times() -> list[Metric]:
         "non_compute": "Elapsed time less computation, mean over ranks",
         "non_compute_max": "Elapsed time less computation, largest of all ranks",
     }
-    counts = {"io": "io_operations", "io_max": "io_operations"}
-    return [
-        Metric(name, "s", doc, f"{name}_s", count=counts.get(name), whole=True)
-        for name, doc in documented.items()
-    ]
+    return [Metric(name, "s", doc, f"{name}_s", whole=True) for name, doc in documented.items()]
 
 
-def _latencies(prefix: str, what: str, count: str, measures: Mapping[str, str]) -> list[Metric]:
+def _latencies(prefix: str, what: str, measures: Mapping[str, str]) -> list[Metric]:
     return [
-        Metric(f"{prefix}_{measure}", "s", f"{what}: {words}", f"{prefix}_{measure}_s", count=count)
+        Metric(f"{prefix}_{measure}", "s", f"{what}: {words}", f"{prefix}_{measure}_s")
         for measure, words in measures.items()
     ]
 
@@ -104,19 +103,16 @@ _SOME = {"mean": "mean", "p99": "99th percentile", "max": "largest"}
 
 METRICS: list[Metric] = [
     *_times(),
-    *_latencies("message_latency", "MPI message latency", "message_latency_max_s", _ALL),
-    *_latencies(
-        "io_message_latency", "Latency of I/O messages, control messages included", "io_messages", _ALL
-    ),
+    *_latencies("message_latency", "MPI message latency", _ALL),
+    *_latencies("io_message_latency", "Latency of I/O messages, control messages included", _ALL),
     Metric(
         "io_bandwidth",
         "bytes/s",
         "Bytes read and written over the time from the first I/O request to the last acknowledgement",
         "io_bandwidth_bytes_per_s",
-        count="io_operations",
     ),
-    *_latencies("mpi_packet_latency", "Packet latency of MPI messages", "mpi_packets", _SOME),
-    *_latencies("io_packet_latency", "Packet latency of I/O messages", "io_packets", _SOME),
+    *_latencies("mpi_packet_latency", "Packet latency of MPI messages", _SOME),
+    *_latencies("io_packet_latency", "Packet latency of I/O messages", _SOME),
 ]
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow.compute as pc
 
-from odonata.analysis import blame, lost_time, nccl_bandwidth, slowdown, workload_summary
-from odonata.analysis.measured import needed, offers
-from odonata.scenario import run_fidelity
+from odonata.analysis import blame, lost_time, model_summary, nccl_bandwidth, slowdown, workload_summary
+from odonata.analysis.measured import counted_by, needed, offers
+from odonata.scenario import agreement, run_fidelity
 
 if TYPE_CHECKING:
     from odonata.answers.summary import (
@@ -84,6 +84,7 @@ def collect(results: Results) -> Summary:
         "detail": run.get("detail"),
         "fidelity": fidelity.of_run,
         "not_modelled": fidelity.unknown(),
+        "preset_agreement": agreement.sentence(run.get("scenario", {}).get("preset")),
         "can_deadlock": bool(run.get("deadlock_cycle")),
         "deadlock_cycle": run.get("deadlock_cycle") or [],
         "simulated_s": run["simulated_s"],
@@ -93,7 +94,8 @@ def collect(results: Results) -> Summary:
         "digest": run["digest"],
         "results": None if results.path is None else str(results.path),
         "jobs": [
-            _job(results, row, fidelity.of(row["job"])) for row in needed(results, "jobs", _JOBS).to_pylist()
+            _job(results, row, fidelity.of_job(row["job"]))
+            for row in needed(results, "jobs", _JOBS).to_pylist()
         ],
         "links": _links(results, fidelity),
         "servers": _servers(results),
@@ -105,6 +107,8 @@ def collect(results: Results) -> Summary:
         "mdtest": workload_summary.mdtest(results),
         "checkpoint_restart": workload_summary.checkpoint_restart(results),
         "training": workload_summary.training(results),
+        "efficiency": model_summary.efficiency(results),
+        "inference": model_summary.inference(results),
         "nccl": nccl_bandwidth.of_results(results),
         "blame": _blame(results),
         "blame_estimate": blame.estimate(results),
@@ -129,17 +133,14 @@ def _job(results: Results, row: dict[str, Any], fidelity: str) -> JobSummary:
     mpi_s = max(row["mpi_s"], row["non_compute_s"] - row["io_s"]) if works else 0.0
     call_p50_s, call_p99_s = _io_calls(results, row["job"])
 
-    def counted(column: str, count: str) -> float | None:
-        """The value of a column; None if nothing was counted."""
-        value: float | None = row[column] if row[count] else None
+    def counted(column: str) -> float | None:
+        """The value of a column; None if nothing was measured."""
+        count = counted_by(column)
+        value: float | None = row[column] if count is None or row[count] else None
         return value
 
-    def of_messages(column: str) -> float | None:
-        # GOAL schedules under LogGOPS count messages and measure no latencies, which are positive.
-        return counted(column, "message_latency_max_s")
-
     def of_packets(column: str) -> float | None:
-        return counted(column, "mpi_packets") if fidelity == run_fidelity.PACKET else None
+        return counted(column) if fidelity == run_fidelity.PACKET else None
 
     return {
         "job": row["job"],
@@ -152,10 +153,10 @@ def _job(results: Results, row: dict[str, Any], fidelity: str) -> JobSummary:
         "io_share": _part(row["io_s"], whole),
         "bytes_written": row["bytes_written"],
         "bytes_read": row["bytes_read"],
-        "io_bandwidth_bytes_per_s": counted("io_bandwidth_bytes_per_s", "io_operations"),
-        "message_latency_p50_s": of_messages("message_latency_p50_s"),
-        "message_latency_p99_s": of_messages("message_latency_p99_s"),
-        "message_latency_max_s": of_messages("message_latency_max_s"),
+        "io_bandwidth_bytes_per_s": counted("io_bandwidth_bytes_per_s"),
+        "message_latency_p50_s": counted("message_latency_p50_s"),
+        "message_latency_p99_s": counted("message_latency_p99_s"),
+        "message_latency_max_s": counted("message_latency_max_s"),
         "mpi_packet_latency_p50_s": of_packets("mpi_packet_latency_p50_s"),
         "mpi_packet_latency_p99_s": of_packets("mpi_packet_latency_p99_s"),
         "io_call_p50_s": call_p50_s,

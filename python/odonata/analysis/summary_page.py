@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from odonata.analysis import blame, summary, workload_page
+from odonata.base.messages import listed
 from odonata.base.terminal import console, explain, say, show_table, table
 from odonata.base.wording import MUCH, SIDE_BY_SIDE, duration, factor, rate, share, size
 from odonata.scenario import run_fidelity
@@ -29,7 +30,7 @@ def show(page: Mapping[str, Any], stream: TextIO | None = None, *, ending: bool 
     if page["threads"]:
         explain(out, page["threads"])
     if ending and page["detail"]:
-        explain(out, page["detail"])
+        explain(out, *listed(page["detail"]))
     if page["can_deadlock"]:
         explain(
             out,
@@ -273,6 +274,8 @@ def overlapping(page: Mapping[str, Any]) -> str:
 def _ending(out: Console, page: Mapping[str, Any]) -> None:
     if page["not_modelled"]:
         explain(out, "", "Not modeled", *(f"- {line}" for line in page["not_modelled"]))
+    if page["preset_agreement"]:
+        explain(out, "", page["preset_agreement"])
     explain(out, "", _legend(page) + overlapping(page))
     if page["results"] is not None:
         say(out, f"Tables: {page['results']}/*.parquet    run: {page['results']}/run.json")

@@ -31,6 +31,10 @@ def sections(page: Mapping[str, Any]) -> Iterator[tuple[str, Table]]:
         yield "Checkpoint interval", _intervals(page["checkpoint_restart"])
     if page["training"]:
         yield "Training: steps and stalls (waits for samples)", _training(page["training"])
+    if page["efficiency"]:
+        yield "Training: speed, and shares of a GPU's time", _efficiency(page["efficiency"])
+    if page["inference"]:
+        yield "Inference: latencies and throughput", _inference(page["inference"])
     if page["nccl"]:
         yield "NCCL collectives, as nccl-tests prints them", _nccl(page["nccl"])
 
@@ -143,6 +147,49 @@ def _training(jobs: list[dict[str, Any]]) -> Table:
             str(job["steps"]),
             *(duration(job[key]) for key in ("step_mean_s", "step_max_s", "stall_mean_s", "stall_max_s")),
             "-" if job["stall_share"] is None else share(job["stall_share"], 1.0),
+        )
+    return page
+
+
+#: Heading and key of each share of a GPU's time in training.
+SHARES = (
+    ("compute", "compute_share"),
+    ("tensor", "exposed_tensor_share"),
+    ("pipeline", "exposed_pipeline_share"),
+    ("data", "exposed_data_share"),
+    ("expert", "exposed_expert_share"),
+    ("bubble", "bubble_share"),
+    ("I/O", "io_share"),
+)
+
+
+def _efficiency(jobs: list[dict[str, Any]]) -> Table:
+    page = table("job", "GPUs", "iteration", "tokens/s", "MFU", *(heading for heading, _ in SHARES))
+    for job in jobs:
+        page.add_row(
+            job["job"],
+            str(job["gpus"]),
+            duration(job["iteration_s"]),
+            f"{job['tokens_per_s']:,.0f}",
+            share(job["mfu"], 1.0),
+            *(share(job[key], 1.0) for _, key in SHARES),
+        )
+    return page
+
+
+def _inference(jobs: list[dict[str, Any]]) -> Table:
+    page = table("job", "requests", "first token", "p99", "per token", "p99", "until decode", "tokens/s")
+    for job in jobs:
+        page.add_row(
+            job["job"],
+            str(job["requests"]),
+            *(
+                duration(job[f"{measure}_{part}_s"])
+                for measure in ("time_to_first_token", "time_per_token")
+                for part in ("p50", "p99")
+            ),
+            duration(job["decode_delay_mean_s"]),
+            f"{job['tokens_per_s']:,.0f}",
         )
     return page
 

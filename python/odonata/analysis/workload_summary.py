@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from odonata.results.results import Results
 
 
-def _rows(results: Results, name: str) -> list[dict[str, Any]]:
+def rows_of(results: Results, name: str) -> list[dict[str, Any]]:
     """The rows of table `name`; none in results of versions without that table."""
     return results.table(name).to_pylist() if name in results.tables else []
 
@@ -31,7 +31,7 @@ def ior(results: Results) -> list[IorSummary]:
     def key(row: dict[str, Any]) -> tuple[str, int, bool]:
         return row["job"], row["test"], row["access"] != "write"
 
-    table = [row for row in _rows(results, "ior") if row["access"] != "remove"]
+    table = [row for row in rows_of(results, "ior") if row["access"] != "remove"]
     # The table is in the order of jobs, which is kept.
     order = {job: place for place, job in enumerate(dict.fromkeys(row["job"] for row in table))}
     rows = sorted(table, key=lambda row: (order[row["job"]], *key(row)[1:], row["repetition"]))
@@ -73,7 +73,7 @@ def ior(results: Results) -> list[IorSummary]:
 def mdtest(results: Results) -> list[MdtestSummary]:
     """mdtest's results for each job, place in its list and phase: rates over iterations."""
     groups: dict[tuple[str, int, str], list[dict[str, Any]]] = {}
-    for row in _rows(results, "mdtest"):
+    for row in rows_of(results, "mdtest"):
         groups.setdefault((row["job"], row["test"], row["phase"]), []).append(row)
     found: list[MdtestSummary] = []
     for (job, test, phase), iterations in groups.items():
@@ -113,14 +113,14 @@ def checkpoint_restart(results: Results) -> list[CheckpointRestartSummary]:
             "optimum_first_order_s": row["optimum_first_order_s"] or None,
             "optimum_higher_order_s": row["optimum_higher_order_s"] or None,
         }
-        for row in _rows(results, "checkpoint_restart")
+        for row in rows_of(results, "checkpoint_restart")
     ]
 
 
 def training(results: Results) -> list[TrainingSummary]:
     """Duration of a step and its wait for samples, for each training job."""
     found: list[TrainingSummary] = []
-    for job, group in groupby(_rows(results, "data_loader"), lambda row: row["job"]):
+    for job, group in groupby(rows_of(results, "data_loader"), lambda row: row["job"]):
         steps = list(group)
         whole = math.fsum(row["step_s"] for row in steps)
         stalls = math.fsum(row["stall_mean_s"] for row in steps)

@@ -20,7 +20,7 @@ class ChainShare(TypedDict):
     place: Annotated[str, Field(description="link, server or metadata; empty: further places.")]
     number: Annotated[int, Field(description="The link or server there; -1: none.")]
     name: Annotated[str, Field(description="Name of the link.")]
-    lost_s: Annotated[Number, Field(description="How much later the end came for it.")]
+    lost_s: Annotated[Number, Field(description="Delay of the end because of it.")]
 
 
 class ChainWait(TypedDict):
@@ -28,19 +28,19 @@ class ChainWait(TypedDict):
 
     rank: Annotated[Count, Field(description="The rank that waited.")]
     wait: Annotated[Count, Field(description="Number of the wait at the rank.")]
-    call: Annotated[str, Field(description="What was called; iteration, end: the end of one, of the rank.")]
+    call: Annotated[str, Field(description="The operation; iteration, end: the end of one, of the rank.")]
     number: Annotated[int, Field(description="Number of the call, or of the iteration; -1: of end.")]
-    begin_s: Annotated[Number, Field(description="When it was called.")]
+    begin_s: Annotated[Number, Field(description="When the operation began.")]
     end_s: Annotated[Number, Field(description="When it ended.")]
-    from_rank: Annotated[int, Field(description="The rank whose message was waited for; -1: none.")]
+    from_rank: Annotated[int, Field(description="The rank that sent the awaited message; -1: none.")]
     from_wait: Annotated[Count, Field(description="The wait there from which it inherits; 0: the start.")]
-    lost_s: Annotated[Number, Field(description="What was lost by its end.")]
-    own_s: Annotated[Number, Field(description="Of that, what its own job has cost it.")]
-    inherited_s: Annotated[Number, Field(description="Of lost_s, what was lost before.")]
-    inherited_own_s: Annotated[Number, Field(description="Of that, what its own job has cost it.")]
+    lost_s: Annotated[Number, Field(description="Time lost by its end.")]
+    own_s: Annotated[Number, Field(description="Part of it that its own job caused.")]
+    inherited_s: Annotated[Number, Field(description="Part of lost_s that was lost before.")]
+    inherited_own_s: Annotated[Number, Field(description="Part of it that its own job caused.")]
     shares: Annotated[
         list[ChainShare],
-        Field(description="What it has added to the end of the chain, by culprit and place."),
+        Field(description="Time that it added to the end of the chain, by culprit and place."),
     ]
     words: Annotated[str, Field(description="The same as a sentence.")]
 

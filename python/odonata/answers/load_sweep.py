@@ -56,5 +56,7 @@ class LoadSweep(TypedDict):
     """CPU time of all points, in seconds."""
     wall_s: Number
     """Wall time, in seconds."""
+    machine: dict[str, Any]
+    """The machine and the proof of its routing, as in describe with --routing."""
     scenario: dict[str, Any]
     """The resolved scenario."""

@@ -26,7 +26,7 @@ class PresetMachine(TypedDict):
 
 class _PresetName(TypedDict):
     name: Annotated[str, Field(description="Name of the preset.")]
-    about: Annotated[str, Field(description="What it is, in a few words.")]
+    about: Annotated[str, Field(description="Description in a few words.")]
     machine: Annotated[PresetMachine | None, Field(description="Its machine; null if it has none:")]
 
 

@@ -10,6 +10,8 @@ from typing_extensions import TypedDict
 from odonata.answers.waits import Finding, LostTime
 from odonata.answers.workloads import (
     CheckpointRestartSummary,
+    EfficiencySummary,
+    InferenceSummary,
     IorSummary,
     MdtestSummary,
     NcclSummary,
@@ -182,6 +184,8 @@ class Summary(TypedDict):
     """Fidelity of messages: packet, flow or analytic; mixed if jobs differ."""
     not_modelled: list[str]
     """Effects that this fidelity does not model, as sentences."""
+    preset_agreement: str | None
+    """What the preset was compared with, and how far off it is; null if nothing was measured:"""
     can_deadlock: bool
     """Whether the routing of the run can deadlock."""
     deadlock_cycle: list[str]
@@ -211,6 +215,8 @@ class Summary(TypedDict):
     mdtest: list[MdtestSummary]
     checkpoint_restart: list[CheckpointRestartSummary]
     training: list[TrainingSummary]
+    efficiency: list[EfficiencySummary]
+    inference: list[InferenceSummary]
     nccl: list[NcclSummary]
     blame: list[Finding] | None
     """The findings about waits, the largest share first, own traffic last; null if the run did not measure

@@ -139,6 +139,62 @@ class TrainingSummary(TypedDict):
 
 
 @declared
+class EfficiencySummary(TypedDict):
+    """Speed of the training of a transformer, and where the time of its GPUs goes (docs/training.md)."""
+
+    job: str
+    """Name of the job."""
+    gpus: Count
+    """Number of ranks."""
+    iterations: Count
+    """Iterations that all ranks have completed."""
+    iteration_s: Number
+    """Mean duration of an iteration; 0 without any."""
+    tokens_per_s: Number
+    """Tokens of all data parallel ranks over the time of the iterations."""
+    mfu: Number
+    """Model FLOPs utilization: operations of the model over those possible at peak_flops."""
+    compute_share: Number
+    """Share of a GPU's time that it computes, mean over ranks, as all shares."""
+    exposed_tensor_share: Number
+    """Share of waits for all-reduces of the tensor group."""
+    exposed_pipeline_share: Number
+    """Share of waits for messages between stages, from the call of the sender."""
+    exposed_data_share: Number
+    """Share of waits for gradients and parameters."""
+    exposed_expert_share: Number
+    """Share of waits for tokens on their way to experts or back."""
+    bubble_share: Number
+    """Share of waits for pipeline neighbors that had not called their send, and for the end of the job."""
+    bubble_ideal: Number
+    """Share of bubbles in a pipeline of equal stages without communication."""
+    io_share: Number
+    """Share of time blocked in I/O."""
+
+
+@declared
+class InferenceSummary(TypedDict):
+    """Latencies and throughput of an inference job (docs/training.md)."""
+
+    job: str
+    """Name of the job."""
+    requests: Count
+    """Requests that were answered."""
+    time_to_first_token_p50_s: Number
+    """From the arrival of a request to its first token: median."""
+    time_to_first_token_p99_s: Number
+    """The same: 99th percentile."""
+    time_per_token_p50_s: Number
+    """From the first token of a request to its last one, over the tokens after the first: median."""
+    time_per_token_p99_s: Number
+    """The same: 99th percentile."""
+    decode_delay_mean_s: Number
+    """From the first token to the start of decoding: the transfer, and waiting for the batch."""
+    tokens_per_s: Number
+    """Tokens of all answers, from the first arrival to the end of the last answer."""
+
+
+@declared
 class NcclSummary(TypedDict):
     """The results of nccl-tests for a job's collectives (docs/training.md)."""
 

@@ -130,11 +130,11 @@ def scenario_html(scenario: ScenarioTable) -> str:
         what = next((key for key in ("program", "python", "trace") if job.get(key)), None)
         workload = job.get(what) if what else job.get("workload", {})
         names = workload if isinstance(workload, list) else [workload]
-        said = ", ".join(" ".join(name) if isinstance(name, dict) else _name(name) for name in names)
+        workloads = ", ".join(" ".join(name) if isinstance(name, dict) else _name(name) for name in names)
         placement = job.get("placement", "contiguous")
         placement = placement if isinstance(placement, str) else toml_text.value_text(placement)
-        name = job.get("name") or said or f"job {number}"
-        jobs.add_row(name, str(job.get("ranks", "-")), placement, said)
+        name = job.get("name") or workloads or f"job {number}"
+        jobs.add_row(name, str(job.get("ranks", "-")), placement, workloads)
     machine = [
         f"preset {values['preset']}" if "preset" in values else "",
         *(

@@ -1,16 +1,20 @@
 """Declarations of JSON objects: typed dictionaries with a text below each key.
 
 A declaration yields the checks of input (`check`), the JSON Schema (`schema_of`) and the reference page
-(`json_reference.py`). pydantic makes them. It is imported on demand: commands that only write do not need it.
+(`json_reference.py`). pydantic makes them. It is imported on demand, since this takes longer than most
+commands: for a schema, and to find and name the fault of a value that `matches` does not accept.
 """
 
 from __future__ import annotations
 
 import functools
 import json
-from typing import Annotated, Any, TypeVar
+import threading
+from types import NoneType, UnionType
+from typing import Annotated, Any, NotRequired, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from annotated_types import Ge, Le
+from annotated_types import BaseMetadata, Ge, Le, Predicate
+from typing_extensions import is_typeddict
 
 #: The largest number that is accepted: no simulation counts beyond it, and arithmetic below it cannot
 #: overflow.
@@ -22,14 +26,18 @@ Number = Annotated[float, Ge(-LARGEST), Le(LARGEST)]
 Declared = TypeVar("Declared", bound=type)
 
 
+#: The settings of all declarations. Only a schema needs the texts, which pydantic parses from the sources.
+_SETTINGS = {"strict": True, "use_attribute_docstrings": False}
+_WITH_TEXTS = threading.Lock()
+
+
 def declared(kind: Declared) -> Declared:
     """Marks a typed dictionary as a declaration: keys have texts, and no value is converted.
 
     A key that other dictionaries inherit has its text in `Field`: the text below a key is found in its own
     class only.
     """
-    config = {"use_attribute_docstrings": True, "strict": True}
-    setattr(kind, "__pydantic_config__", config)  # noqa: B010
+    setattr(kind, "__pydantic_config__", _SETTINGS)  # noqa: B010
     return kind
 
 
@@ -42,9 +50,67 @@ def _adapter(kind: Any) -> Any:
 
 @functools.cache
 def schema_of(kind: Any) -> dict[str, Any]:
-    """The JSON Schema of a declaration."""
-    schema: dict[str, Any] = _adapter(kind).json_schema(by_alias=True)
+    """The JSON Schema of a declaration, with the texts of its keys."""
+    from pydantic import TypeAdapter
+
+    with _WITH_TEXTS:
+        _SETTINGS["use_attribute_docstrings"] = True
+        try:
+            schema: dict[str, Any] = TypeAdapter(kind).json_schema(by_alias=True)
+        finally:
+            _SETTINGS["use_attribute_docstrings"] = False
     return schema
+
+
+def matches(value: Any, kind: Any) -> bool:
+    """Whether a value certainly contradicts no part of its declaration; False is no proof of a fault.
+
+    >>> [matches({"a": [1, one]}, dict[str, list[Count]]) for one in (2, -1, 2.0, True)]
+    [True, False, False, False]
+    """
+    origin, parts = get_origin(kind), get_args(kind)
+    if kind is float:
+        return type(value) in (float, int)
+    if kind in (str, int, bool, NoneType):
+        return type(value) is kind
+    if origin is Annotated:
+        return matches(value, parts[0]) and all(_keeps(value, rule) for rule in parts[1:])
+    if origin in (Union, UnionType):
+        return any(matches(value, part) for part in parts)
+    if origin is list:
+        return type(value) is list and all(matches(item, parts[0]) for item in value)
+    if origin is dict:
+        return type(value) is dict and all(
+            matches(key, parts[0]) and matches(item, parts[1]) for key, item in value.items()
+        )
+    if is_typeddict(kind):
+        return type(value) is dict and all(
+            matches(value[key], part) if key in value else is_optional
+            for key, (part, is_optional) in _keys(kind).items()
+        )
+    return False
+
+
+@functools.cache
+def _keys(kind: Any) -> dict[str, tuple[Any, bool]]:
+    """The keys of a typed dictionary: type, and whether it may be missing."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {
+        key: (get_args(hint)[0], True) if get_origin(hint) is NotRequired else (hint, False)
+        for key, hint in hints.items()
+    }
+
+
+def _keeps(value: Any, rule: Any) -> bool:
+    match rule:
+        case Ge():
+            return bool(value >= rule.ge)
+        case Le():
+            return bool(value <= rule.le)
+        case Predicate():
+            return bool(rule.func(value))
+    # What is no rule for values is a text.
+    return not isinstance(rule, BaseMetadata)
 
 
 class Wrong(Exception):
@@ -66,6 +132,8 @@ class Wrong(Exception):
 
 def check(content: Any, kind: Any) -> None:
     """Raises `Wrong` if a declared key is missing from `content` or has another type."""
+    if matches(content, kind):
+        return
     from pydantic import ValidationError
 
     try:

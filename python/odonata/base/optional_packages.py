@@ -73,8 +73,8 @@ def _missing(module: str, error: ImportError, user: str, place: dict[str, Any]) 
     text = user + f" needs the package {package}, which"
     if not isinstance(error, ModuleNotFoundError):
         # The package is there but, for example, built for another version of a dependency.
-        said = text + f" cannot be imported: {' '.join(str(error).split())}"
-        return MissingPackage(said, hint=f"pip install --force-reinstall {_installed_by(module)}", **place)
+        problem = text + f" cannot be imported: {' '.join(str(error).split())}"
+        return MissingPackage(problem, hint=f"pip install --force-reinstall {_installed_by(module)}", **place)
     absent = _root(error.name or module)
     if absent != _root(module):
         text += f" needs {absent}, which"

@@ -23,7 +23,7 @@ from odonata.base.partial import clear, make_file
 from odonata.errors import InputError, check_text, given, is_mistake
 
 #: Keys of a scenario whose values are files or folders.
-FILE_KEYS = ("file", "program", "python", "trace")
+FILE_KEYS = ("cables", "file", "global_cables", "program", "python", "routes", "trace")
 
 #: Files that are brought to the disk at a time.
 _SYNCS = 8

@@ -158,10 +158,10 @@ def quantity(value: float, unit: str) -> str:
     return rate(value)
 
 
-def cables(count: int) -> str:
-    """A count of cables, in words.
+def counted(count: int, noun: str) -> str:
+    """A count with its noun, in words.
 
-    >>> cables(1), cables(2)
+    >>> counted(1, "cable"), counted(2, "cable")
     ('1 cable', '2 cables')
     """
-    return f"{count} cable{'s' if count != 1 else ''}"
+    return f"{count} {noun}{'s' if count != 1 else ''}"

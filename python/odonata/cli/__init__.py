@@ -22,17 +22,19 @@ import os
 import signal
 import sys
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-from typer.core import TyperGroup
+import click
 
 from odonata._core import __version__
 from odonata.cli import streams
 from odonata.cli.answer import open_pipe, reported
-from odonata.cli.declared import callback, group
+from odonata.cli.declared import CONTEXT, Group, build, declared, group
 from odonata.commands.listed import LISTED, help_of
 from odonata.errors import check_text
+
+#: The environment variable by which shells request completions.
+COMPLETION = "_ODONATA_COMPLETE"
 
 #: Help texts of the groups, below that line.
 GROUPS = {
@@ -42,57 +44,52 @@ GROUPS = {
 }
 
 
-class _Commands(TyperGroup):
-    """The group of all commands. It removes the prefix of the validation library from errors."""
+def _print_completion(context: click.Context, _: click.Parameter, shell: str | None) -> None:
+    """Prints what makes `shell` complete the words of a command, and ends."""
+    if shell is None:
+        return
+    from click.shell_completion import get_completion_class
 
-    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
-        try:
-            return super().invoke(ctx)
-        except typer.BadParameter as error:
-            error.message = error.message.removeprefix("Value error, ")
-            raise
-
-
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", is_eager=True, help="Print the version and exit.")
-    ] = False,
-) -> None:
-    if version:
-        print(f"odonata {__version__}")
-        raise typer.Exit
+    found = get_completion_class(shell)
+    assert found is not None
+    click.echo(found(context.command, {}, "odonata", COMPLETION).source())
+    context.exit()
 
 
-def application(names: Iterable[str] = LISTED, listed: Iterable[str] = ()) -> typer.Typer:
+def application(names: Iterable[str] = LISTED, listed: Iterable[str] = ()) -> Group:
     """Builds the application with the commands of `names`; those in `listed` have a line of help alone."""
-    made = typer.Typer(
-        name="odonata",
-        cls=_Commands,
+    options = [
+        click.Option(
+            ["--completion"],
+            type=click.Choice(["bash", "zsh", "fish"]),
+            is_eager=True,
+            expose_value=False,
+            callback=_print_completion,
+            help="Print the script that completes commands in this shell, and exit.",
+        )
+    ]
+    made = Group(
+        "odonata",
+        params=options,
         help="Simulates a supercomputer's network and storage, and the jobs that share them.",
         no_args_is_help=True,
-        add_completion=True,
-        pretty_exceptions_enable=False,
-        rich_markup_mode=None,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings=CONTEXT,
     )
-    made.callback(invoke_without_command=True)(_options)
+    click.version_option(__version__, message="odonata %(version)s", help="Print the version and exit.")(made)
     for name in names:
         place, line = LISTED[name]
         module = importlib.import_module(f"odonata.{place}")
         if name in GROUPS:
-            made.add_typer(group(name, line + GROUPS[name]), name=name)
-        else:
-            own = place.startswith("cli.")
-            made.command(name, help=help_of(name, module.DETAILS) if own else None)(
-                getattr(module, name) if own else callback(name)
+            made.add_command(group(name, line + GROUPS[name]))
+        elif place.startswith("cli."):
+            made.add_command(
+                build(name, help_of(name, module.DETAILS), getattr(module, name), module.PARAMETERS)
             )
+        else:
+            made.add_command(declared(name))
     for name in listed:
-        made.command(name, help=LISTED[name][1])(_listed)
+        made.add_command(click.Command(name, help=LISTED[name][1]))
     return made
-
-
-def _listed() -> None:
-    raise AssertionError("a command that is listed alone was called")
 
 
 def __getattr__(name: str) -> Any:
@@ -102,14 +99,13 @@ def __getattr__(name: str) -> Any:
     return made
 
 
-def _application_for(arguments: list[str]) -> typer.Typer:
+def _application_for(arguments: list[str]) -> Group:
     """Builds the application for a call: the named command, or the list of all."""
     if arguments == ["--version"]:
         return application(())
     if arguments and arguments[0] in LISTED:
         return application(arguments[:1])
-    # Shells request completion by an environment variable.
-    if any(name.endswith("_COMPLETE") for name in os.environ):
+    if COMPLETION in os.environ:
         return application()
     return application((), LISTED)
 
@@ -124,8 +120,8 @@ def call(arguments: list[str]) -> str | int | None:
                 check_text(argument, before if before.startswith("-") else f"argument {number + 1}")
             # Commands handle closed pipes themselves; help and version do not.
             with open_pipe():
-                _application_for(arguments)(arguments, prog_name="odonata")
-    except typer.Exit as error:
+                _application_for(arguments)(arguments, prog_name="odonata", complete_var=COMPLETION)
+    except click.exceptions.Exit as error:
         code = error.exit_code
     except SystemExit as error:
         code = error.code
@@ -133,7 +129,7 @@ def call(arguments: list[str]) -> str | int | None:
     try:
         with open_pipe():
             pass
-    except typer.Exit as error:
+    except click.exceptions.Exit as error:
         code = code or error.exit_code
     return code
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-import typer
+import click
 
 from odonata.base.messages import print_json, say
 from odonata.base.optional_packages import missing
@@ -46,7 +46,7 @@ def open_pipe(results: object = None) -> Iterator[None]:
         if not isinstance(error, BrokenPipeError):
             place = "" if results is None else f"; the results are in {results}"
             say(f"error: the answer could not be printed: {error.strerror or error}{place}")
-            raise typer.Exit(HOST_FAILED) from None
+            raise click.exceptions.Exit(HOST_FAILED) from None
 
 
 @contextlib.contextmanager
@@ -56,20 +56,20 @@ def reported(as_json: bool, *, writes: bool = True) -> Iterator[None]:
     A command that `writes` files also says which of them are left.
     """
 
-    def refuse(error: InputError) -> typer.Exit:
-        said = in_terminal(error)
-        say(f"error: {said}")
+    def refuse(error: InputError) -> click.exceptions.Exit:
+        rendered = in_terminal(error)
+        say(f"error: {rendered}")
         for note in getattr(error, "__notes__", []):
             say(f"  {terminal(note)}")
         if as_json:
             with open_pipe():
-                print_json({"error": said.as_dict()})
-        return typer.Exit(INPUT_WRONG)
+                print_json({"error": rendered.as_dict()})
+        return click.exceptions.Exit(INPUT_WRONG)
 
-    def fail(text: str, error: BaseException, code: int) -> typer.Exit:
+    def fail(text: str, error: BaseException, code: int) -> click.exceptions.Exit:
         state = left(error, writes=writes)
         say(f"{text}; {state}" if state else text)
-        return typer.Exit(code)
+        return click.exceptions.Exit(code)
 
     try:
         yield
@@ -84,7 +84,7 @@ def reported(as_json: bool, *, writes: bool = True) -> Iterator[None]:
         raise fail(f"error: {error.strerror or error}{place}", error, HOST_FAILED) from None
     except MemoryError as error:
         raise fail(f"error: {error or 'not enough memory'}", error, HOST_FAILED) from None
-    except (typer.Exit, typer.Abort, SystemExit):
+    except (click.exceptions.Exit, click.Abort, SystemExit):
         raise
     except BaseException as error:
         if isinstance(error, ImportError) and (package := missing(error)) is not None:
@@ -93,7 +93,7 @@ def reported(as_json: bool, *, writes: bool = True) -> Iterator[None]:
         if sys.flags.dev_mode or not _is_ours(error):
             raise
         raise fail(
-            f"error: Odonata itself failed, please report it: {_told(error)}", error, HOST_FAILED
+            f"error: Odonata itself failed, please report it: {_in_one_line(error)}", error, HOST_FAILED
         ) from None
 
 
@@ -109,7 +109,7 @@ def _is_ours(error: BaseException) -> bool:
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"
 
 
-def _told(error: BaseException) -> str:
+def _in_one_line(error: BaseException) -> str:
     """Returns error and place in one line. `python -X dev -m odonata` shows the traceback."""
     place, trace = "", error.__traceback__
     while trace is not None:

@@ -6,17 +6,16 @@ import contextlib
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from odonata import _core
 from odonata.base.arrow import import_alone
 from odonata.base.folder import ResultFolder
-from odonata.base.messages import print_json, say
+from odonata.base.messages import listed, print_json, say
 from odonata.cli.answer import open_pipe, reported, warn
-from odonata.cli.arguments import Json, ScenarioFile, Seed, Settings
-from odonata.commands.declared import result_folder
+from odonata.commands.declared import JSON, SCENARIO, SEED, SETTINGS, option, result_folder, switch
 from odonata.errors import COMPLETED, INTERRUPTED, RUN_FAILED
 from odonata.running import mpi, runner
 from odonata.running.unfinished import prepare, standing
@@ -36,56 +35,58 @@ it was killed; SIGTERM saves and stops it, Ctrl-C ends it like any other.
 PROGRAMS = "odonata.programs.rank_programs"
 
 
+#: Its arguments and options.
+PARAMETERS = {
+    "scenario": SCENARIO,
+    "out": option(
+        "Result folder. [default: results/SCENARIO's name]", "--out", "-o", metavar="DIR", default=None
+    ),
+    "settings": SETTINGS,
+    "seed": SEED,
+    "baselines": option(
+        "Also run every job alone, and report slowdowns.",
+        "--baselines/--no-baselines",
+        type=bool,
+        default=None,
+    ),
+    "processes": option(
+        "Parallel runs, with baselines. [default: cores]",
+        "--processes",
+        "-j",
+        metavar="N",
+        type=int,
+        least=1,
+        default=None,
+    ),
+    "scheduler": option(
+        "Scheduler: auto, sequential, conservative, optimistic. Results are equal.",
+        metavar="NAME",
+        default=None,
+    ),
+    "threads": option("Threads of the run. [default: cores]", "--threads", "-t", metavar="N", default=None),
+    "as_json": JSON,
+    "quiet": switch("Print only errors.", "--quiet", "-q"),
+    "force": switch("Replace an existing result or unfinished run.", "--force", "-f"),
+    "resume": switch("Resume the unfinished run of this name from its snapshot, if there is one."),
+}
+
+
 def run(
-    scenario: ScenarioFile,
-    out: Annotated[
-        str | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Result folder. [default: results/SCENARIO's name]"),
-    ] = None,
-    settings: Settings = None,
-    seed: Seed = None,
-    baselines: Annotated[
-        bool | None,
-        typer.Option(
-            "--baselines/--no-baselines",
-            help="Also run every job alone, and report slowdowns.",
-        ),
-    ] = None,
-    processes: Annotated[
-        int | None,
-        typer.Option(
-            "--processes",
-            "-j",
-            min=1,
-            metavar="N",
-            help="Parallel runs, with baselines. [default: cores]",
-        ),
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            "--scheduler",
-            metavar="NAME",
-            help="Scheduler: auto, sequential, conservative, optimistic. Results are equal.",
-        ),
-    ] = None,
-    threads: Annotated[
-        str | None,
-        typer.Option("--threads", "-t", metavar="N", help="Threads of the run. [default: cores]"),
-    ] = None,
-    as_json: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")] = False,
-    force: Annotated[
-        bool, typer.Option("--force", "-f", help="Replace an existing result or unfinished run.")
-    ] = False,
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume", help="Resume the unfinished run of this name from its snapshot, if there is one."
-        ),
-    ] = False,
+    scenario: Path,
+    *,
+    out: str | None,
+    settings: list[str] | None,
+    seed: int | None,
+    baselines: bool | None,
+    processes: int | None,
+    scheduler: str | None,
+    threads: str | None,
+    as_json: bool,
+    quiet: bool,
+    force: bool,
+    resume: bool,
 ) -> None:
-    """`odonata run`; its help is in `DETAILS`."""
+    """`odonata run`; its help is in `DETAILS`, its options in `PARAMETERS`."""
     settings = list(settings or [])
     if baselines is not None:
         settings.append(f"run.baselines={'true' if baselines else 'false'}")
@@ -95,8 +96,8 @@ def run(
         if value is not None
     ]
     with reported(as_json), runner.StopRequest() as stop, mpi.processes() as group:
-        target = group.settle(lambda: result_folder(out, scenario))
-        task = group.settle(
+        target = group.agree(lambda: result_folder(out, scenario))
+        task = group.agree(
             lambda: runner.Task(reading.read_scenario(scenario), str(scenario), settings, seed)
         )
         folder, simulation = prepare(
@@ -121,7 +122,7 @@ def run(
             _run_shared(group, simulation, folder, stop=stop, quiet=quiet, as_json=as_json)
             return
         with folder:
-            _tell_cleared(folder, quiet=quiet)
+            _report_cleared(folder, quiet=quiet)
             # Imported late: errors in the input should be reported at once.
             if PROGRAMS not in sys.modules:
                 import_alone("pyarrow.parquet", *([] if quiet else ["pyarrow.compute"]))
@@ -139,7 +140,7 @@ def run(
                     checkpoints=folder.checkpoints,
                 ).run
             path = folder.publish()
-    _tell(Results(run, path=path), path, as_json=as_json, quiet=quiet)
+    _show(Results(run, path=path), path, as_json=as_json, quiet=quiet)
 
 
 def _progress(*, silent: bool) -> contextlib.AbstractContextManager[runner.Report | None]:
@@ -167,18 +168,18 @@ def _run_shared(
     silent = quiet or not group.first
     with _progress(silent=silent) as progress:
         path = shared_run.run(group, simulation, folder, report=progress, stop=stop)
-    _tell_cleared(folder, quiet=silent)
-    group.settle(lambda: _tell(Results.load(path), path, as_json=as_json, quiet=quiet) if path else None)
+    _report_cleared(folder, quiet=silent)
+    group.agree(lambda: _show(Results.load(path), path, as_json=as_json, quiet=quiet) if path else None)
 
 
-def _tell_cleared(folder: ResultFolder, *, quiet: bool) -> None:
+def _report_cleared(folder: ResultFolder, *, quiet: bool) -> None:
     """Reports removed remains of killed runs."""
     if not quiet:
         for text in folder.cleared:
             say(text)
 
 
-def _tell(results: Results, path: Path, *, as_json: bool, quiet: bool) -> None:
+def _show(results: Results, path: Path, *, as_json: bool, quiet: bool) -> None:
     """Prints the results of a run at `path`, and ends with the exit code of its outcome."""
     with open_pipe(path):
         if as_json:
@@ -190,7 +191,8 @@ def _tell(results: Results, path: Path, *, as_json: bool, quiet: bool) -> None:
             summary_page.show(contents.collect(results), ending=not results.failed)
     code = exit_code(results.outcome)
     if code:
-        say(results.ending)
+        for line in listed(results.ending):
+            say(line)
     for job, ending in results.failed_baselines.items():
         say(f"{job}, alone: {ending}")
         code = code or (INTERRUPTED if ending.startswith("interrupted") else RUN_FAILED)
@@ -198,7 +200,7 @@ def _tell(results: Results, path: Path, *, as_json: bool, quiet: bool) -> None:
         say(f"results so far: {path}")
         if results.outcome == "interrupted" and results.run["scenario"]["run"].get("checkpoint_interval"):
             say("the run and its snapshots are gone; SIGTERM in place of Ctrl-C keeps snapshots for --resume")
-        raise typer.Exit(code)
+        raise click.exceptions.Exit(code)
 
 
 def exit_code(outcome: str) -> int:

@@ -74,7 +74,13 @@ SETTINGS = option(
 
 
 SEED = option(
-    "Seed, in place of the one in the scenario.", "--seed", type=int, least=0, most=LARGEST_SEED, default=None
+    "Seed, in place of the one in the scenario.",
+    "--seed",
+    metavar="N",
+    type=int,
+    least=0,
+    most=LARGEST_SEED,
+    default=None,
 )
 
 

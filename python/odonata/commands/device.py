@@ -67,7 +67,7 @@ class ModelName(StrEnum):
     reads=option(
         "Share of reads in mixed patterns. [default: 0.5]", metavar="X", type=float, least=0.0, most=1.0
     ),
-    seed=option("Seed of random values.", type=int, least=0, most=LARGEST_SEED),
+    seed=option("Seed of random values.", metavar="N", type=int, least=0, most=LARGEST_SEED),
 )
 def device_bench(
     device: PathLike,

@@ -29,7 +29,7 @@ def _known(text: str, path: str, settings: list[str], seed: int | None, *, trial
     with input_errors():
         report: dict[str, Any] = json.loads(_core.check(text, path, settings, seed))
         if report["cost"] is None or not trial:
-            return speed.tell(report)
+            return speed.estimate_time(report)
         report["cost"]["time"] = trials.run(text, path, settings, seed)
         return report
 

@@ -13,12 +13,18 @@ import inspect
 LISTED: dict[str, tuple[str, str]] = {
     "init": ("commands.scenario", "Write a commented scenario to start from."),
     "presets": ("commands.scenario", "List presets, or show one with its sources."),
-    "import": ("commands.scenario", "Turn a file of CODES, MFNetSim or BookSim into a scenario."),
+    "import": (
+        "commands.scenario",
+        "Turn a file of CODES, MFNetSim or BookSim, or a job list, into a scenario.",
+    ),
     "run": ("cli.run", "Run a scenario."),
     "sweep": ("commands.sweeps", "Run a scenario with many values of its keys and many seeds."),
+    "batch": ("commands.batch", "Simulate a batch queue over days."),
+    "what-if": ("commands.batch", "Compare variants of a batch file on the same jobs and seeds."),
+    "advise": ("commands.advice", "Find better settings of a scenario, confirmed in packets."),
     "load-sweep": ("commands.sweeps", "Measure latency and accepted load over offered load."),
     "check": ("commands.known", "Say what can be known before a run."),
-    "describe": ("commands.known", "Describe a machine, whatever runs on it."),
+    "describe": ("commands.known", "Describe a machine without its jobs."),
     "fidelity": (
         "commands.tiers",
         "Run a scenario at each fidelity, and compare the results.",
@@ -35,6 +41,7 @@ LISTED: dict[str, tuple[str, str]] = {
     "bench": ("commands.measurements", "Measure the simulator on this machine."),
     "schema": ("commands.schema", "Print the reference of scenarios or results."),
     "calibrate": ("commands.measurements", "Fit a machine to measured ping-pongs."),
+    "validate": ("commands.measurements", "Compare a preset with measured times of its machine."),
     "device": ("commands.device", "Storage devices alone: measure, fit, show."),
     "trace": ("commands.trace", "Recorded programs: inspect, check, repeat, convert."),
     "workload": ("commands.workload", "Check and list coNCePTuaL programs."),

@@ -1,13 +1,13 @@
-"""Measurements: of the simulator by `odonata bench`, of a machine by `odonata calibrate`."""
+"""Measurements: of the simulator by `odonata bench`, of machines by `odonata calibrate` and `validate`."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from odonata.base import interrupts
+from odonata.base.quantities import bytes_of
 from odonata.base.terminal import console, say, show_table, table
 from odonata.base.wording import duration, size
 from odonata.benchmarks import bench
@@ -16,11 +16,13 @@ from odonata.calibration import machine as calibration
 from odonata.commands.declared import Shown, argument, command, option, switch
 from odonata.errors import RUN_FAILED, InputError, given
 from odonata.errors import option as named
+from odonata.machines import validation
+from odonata.machines.measured import MACHINES
 
 if TYPE_CHECKING:
     from odonata.answers.bench import Bench, ParallelBench
     from odonata.commands.declared import PathLike
-    from odonata.tool_answers import Calibration
+    from odonata.tool_answers import Calibration, Validation
 
 
 def _bench(
@@ -109,11 +111,6 @@ def benchmark_parallel(
     return cast("ParallelBench", found)
 
 
-def _progress(runs: int, residual: float) -> None:
-    if sys.stderr.isatty():
-        print(f"\r{runs} ping-pongs, residual {100 * residual:.3f}% ", end="", file=sys.stderr, flush=True)
-
-
 def _calibrate(measurements: Path, scenario: Path, *, fit: str, nodes: str, as_json: bool) -> Shown:
     words = nodes.split(",")
     if len(words) != 2 or not all(word.strip().isdecimal() and len(word) < 10 for word in words):
@@ -122,13 +119,19 @@ def _calibrate(measurements: Path, scenario: Path, *, fit: str, nodes: str, as_j
         )
     measured = calibration.read(measurements, (int(words[0]), int(words[1])))
     names = tuple(name.strip() for name in fit.split(",") if name.strip())
-    answer = calibration.answer(measured, calibration.fit(scenario, measured, names, _progress))
+    # Imported late: commands without a line start sooner.
+    from odonata.running.progress import TextLine
+
+    with TextLine() as show:
+
+        def progress(runs: int, residual: float) -> None:
+            show(f"{runs} ping-pongs, residual {100 * residual:.3f}%")
+
+        answer = calibration.answer(measured, calibration.fit(scenario, measured, names, progress))
     return Shown(answer, lambda: _show_calibration(answer))
 
 
 def _show_calibration(answer: Calibration) -> None:
-    if sys.stderr.isatty():
-        print("\r" + " " * 60 + "\r", end="", file=sys.stderr)
     out = console()
     say(out, "Fitted settings, for the scenario or --set:", "")
     for key, value in answer["settings"].items():
@@ -193,3 +196,107 @@ def calibrate(
     """
     measured = calibration.read(Path(measurements), nodes)
     return calibration.answer(measured, calibration.fit(Path(scenario), measured, tuple(fit)))
+
+
+def _validate(
+    preset: str, *, largest: str | None, most_ranks: int | None, points: bool, as_json: bool
+) -> Shown:
+    most = None if largest is None else _size(largest)
+    from odonata.running.progress import TextLine
+
+    with interrupts.raised(), TextLine() as show:
+        answer = _validation(
+            preset, most, most_ranks, lambda number, points: show(f"{number} of {points} points")
+        )
+    return Shown(answer, lambda: _show_validation(answer, points=points))
+
+
+def _size(text: str) -> int:
+    try:
+        return bytes_of(text)
+    except (ValueError, KeyError, ArithmeticError):
+        raise InputError("not a size", key=named("largest"), value=text, expected='such as "1 MiB"') from None
+
+
+def _validation(
+    preset: str,
+    largest: int | None,
+    most_ranks: int | None,
+    announce: Callable[[int, int], None] | None = None,
+) -> Validation:
+    if preset not in MACHINES:
+        raise InputError(
+            "there are no measured times of this preset",
+            key=named("preset", "PRESET"),
+            value=preset,
+            expected=f"one of {', '.join(MACHINES)}",
+        )
+    return validation.validate(preset, {}, largest=largest, most_ranks=most_ranks, announce=announce)
+
+
+def _show_validation(answer: Validation, *, points: bool) -> None:
+    out = console()
+    page = table(
+        "points", "collective", "sizes", "number", "median ratio", "mean factor", "within 20%", left=3
+    )
+    for row in answer["groups"]:
+        page.add_row(
+            "fitted" if row["fitted"] else "given, not fitted",
+            row["collective"],
+            row["size"],
+            str(row["points"]),
+            f"{row['median_ratio']:.2f}",
+            f"{row['mean_factor']:.2f}",
+            f"{100 * row['within_20_percent']:.0f}%",
+        )
+    show_table(out, page)
+    if points:
+        say(out, "")
+        page = table(
+            "run", "collective", "algorithm", "ranks", "size", "measured", "simulated", "ratio", left=3
+        )
+        for one in answer["points"]:
+            page.add_row(
+                one["run"],
+                one["collective"],
+                one["algorithm"],
+                str(one["ranks"]),
+                size(one["bytes"]),
+                duration(one["measured_s"]),
+                duration(one["simulated_s"]),
+                f"{one['ratio']:.2f}",
+            )
+        show_table(out, page)
+    if answer["not_repeated"]:
+        say(out, "", f"Not repeated, for want of the algorithm: {', '.join(answer['not_repeated'])}")
+
+
+@command(
+    "validate",
+    """
+    Repeats measured collectives on the nodes that they ran on, without other jobs. Prints the ratio of
+    simulated and measured times by collective and size: for the points that the costs of the preset were
+    fitted to, and for all others (docs/calibrate.md). Long messages take minutes; --largest leaves them out.
+    """,
+    terminal=_validate,
+    preset=argument("PRESET", "lumi, leonardo or fugaku.", str),
+    largest=option("Leave out larger sizes.", metavar="SIZE", default=None),
+    most_ranks=option("Leave out runs on more ranks.", metavar="N", type=int, least=1, default=None),
+    points=switch("Print every point, too."),
+)
+def validate(preset: str, *, largest: int | None = None, most_ranks: int | None = None) -> Validation:
+    """Compares a preset with measured times of its machine.
+
+    Args:
+        preset: "lumi", "leonardo" or "fugaku".
+        largest: Largest size in bytes. Default: all.
+        most_ranks: Leave out runs on more ranks. Default: none.
+
+    Raises:
+        InputError: There are no measured times of the preset.
+
+    >>> import odonata
+    >>> odonata.validate("fugaku", largest=256)["groups"][-1]["points"] > 0
+    True
+    """
+    return _validation(preset, largest, most_ranks)

@@ -7,9 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from odonata.base.output_file import OutputFile
+from odonata.batch_queue import report as batch_report
+from odonata.batch_queue.run import BATCH_FILE
 from odonata.commands.declared import FORCE, Shown, argument, command, option, switch
 from odonata.errors import InputError
 from odonata.errors import option as named
+from odonata.load_curves import report as load_report
+from odonata.load_curves.curve import SWEEP_FILE, TABLE_FILE
+from odonata.load_curves.load_sweep import LoadSweep
 from odonata.report import several, single
 from odonata.results.results import Results
 from odonata.sweeps import report as sweep_report
@@ -25,9 +30,13 @@ def page(paths: Sequence[Path]) -> str:
         InputError: There is no result, or it is damaged.
     """
     if len(paths) == 1:
+        if os.path.isfile(paths[0] / BATCH_FILE):
+            return batch_report.html(paths[0])
         table = sweep_table(paths[0])
         if table is not None:
             return sweep_report.html(table)
+        if _is_load_sweep(paths[0]):
+            return load_report.html([LoadSweep.load(paths[0])])
         return single.html(Results.load(paths[0]))
     for number, path in enumerate(paths):
         if sweep_table(path) is not None:
@@ -44,7 +53,14 @@ def page(paths: Sequence[Path]) -> str:
                 value=str(path),
                 expected="different results",
             )
+    if all(_is_load_sweep(path) for path in paths):
+        return load_report.html([LoadSweep.load(path) for path in paths])
     return several.html([Results.load(path) for path in paths])
+
+
+def _is_load_sweep(path: Path) -> bool:
+    """Whether `path` is the folder of a load sweep."""
+    return os.path.isfile(path / SWEEP_FILE) and os.path.isfile(path / TABLE_FILE)
 
 
 def sweep_table(path: Path) -> Path | None:
@@ -67,7 +83,11 @@ def _inputs(folders: list[Path]) -> list[Path]:
     return [
         file
         for folder in folders
-        for file in ([folder / "run.json", *folder.glob("*.parquet")] if os.path.isdir(folder) else [folder])
+        for file in (
+            [folder / "run.json", folder / BATCH_FILE, folder / SWEEP_FILE, *folder.glob("*.parquet")]
+            if os.path.isdir(folder)
+            else [folder]
+        )
     ]
 
 
@@ -76,7 +96,7 @@ def _report(folders: list[Path], out: Path | None, *, force: bool, show: bool, a
     output = OutputFile(target, key=named("out"), replace=force, inputs=_inputs(folders))
     output.write(page(folders))
 
-    def tell() -> None:
+    def show_place() -> None:
         print(f"Report: {target}", flush=True)
 
     def browse() -> list[str]:
@@ -87,7 +107,7 @@ def _report(folders: list[Path], out: Path | None, *, force: bool, show: bool, a
         found = webbrowser.open(target.resolve().as_uri())
         return [] if found else ["no browser found; open the file yourself"]
 
-    return Shown(None, tell, after=browse)
+    return Shown(None, show_place, after=browse)
 
 
 @command(
@@ -100,7 +120,8 @@ def _report(folders: list[Path], out: Path | None, *, force: bool, show: bool, a
     has_json=False,
     folders=argument(
         "DIR...",
-        "Result folder of `odonata run`; several folders are compared. Or one table of a sweep (Parquet).",
+        "Result folder of `odonata run` or `odonata load-sweep`; several folders of a kind are compared. Or "
+        "one of `odonata batch`, or one table of a sweep (Parquet).",
         list[Path],
     ),
     out=option(
@@ -114,12 +135,12 @@ def html_report(
     file: str | os.PathLike[str] | None = None,
     force: bool = False,
 ) -> str:
-    """Writes one HTML page about several results or a table of a sweep (docs/report.md).
+    """Writes one HTML page about several results, load sweeps or a table of a sweep (docs/report.md).
 
     `Results.report` makes the page of one result.
 
     Args:
-        folders: Result folders of `odonata run`, or one of a sweep.
+        folders: Result folders of `odonata run` or `odonata load-sweep`, or one of a sweep.
         file: File to write the page to.
         force: Replace an existing file.
 

@@ -15,6 +15,7 @@ from odonata.commands.declared import Shown, argument, command, option, switch
 from odonata.errors import InputError
 from odonata.errors import option as named
 from odonata.results.results import Results
+from odonata.sweeps.store import SWEEP_FILE
 
 if TYPE_CHECKING:
     from odonata.answers.compare import Comparison
@@ -87,6 +88,12 @@ def _compare(a: Path, b: Path, *, least: float, everything: bool, as_json: bool)
         raise InputError(
             "not a number", key=named("least", "--min"), value=str(least), expected="a percentage"
         )
+    if os.path.isfile(a / SWEEP_FILE) and os.path.isfile(b / SWEEP_FILE):
+        from odonata.sweeps import compared
+        from odonata.sweeps.result import Sweep
+
+        sweeps = compared.compare(Sweep.load(a), Sweep.load(b), threshold)
+        return Shown(sweeps, lambda: compared.show(sweeps))
     found = comparison.collect(Results.load(a), Results.load(b), threshold)
     return Shown(found, lambda: comparison_page.show(found, threshold))
 
@@ -95,10 +102,11 @@ def _compare(a: Path, b: Path, *, least: float, everything: bool, as_json: bool)
     "compare",
     """
     Different settings, then the metrics of common jobs, sums over links and
-    servers, and interference between jobs. Ratios are B / A.
+    servers, and interference between jobs. Ratios are B / A. Of two sweeps, points with equal values
+    are compared seed by seed, with confidence intervals.
     """,
     terminal=_compare,
-    a=argument("A", "Result folder of `odonata run`."),
+    a=argument("A", "Result folder of `odonata run` or `odonata sweep`."),
     b=argument("B", "Second result folder, such as DIR/baselines/JOB."),
     least=option(
         "Hide metrics that change less.", "--min", metavar="PERCENT", type=float, least=0.0, default=1.0

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import typer
+import click
 
 from odonata import _core
 from odonata.base.html_page import Answer as Page
 from odonata.base.output_file import OutputFile
+from odonata.batch_queue import readers
 from odonata.commands.declared import Shown, argument, command, option, switch
 from odonata.errors import InputError, given, in_terminal, input_errors
 from odonata.errors import option as named
 from odonata.imports import files as imports
+from odonata.imports import job_lists
 from odonata.scenario import preset_list, starter
 from odonata.scenario.starter import Starter
 
@@ -124,29 +127,29 @@ def _init(
 def _ask(file: Path | None) -> tuple[Path, Starter, bool]:
     """Asks each question until it has a valid answer."""
     if file is None:
-        file = Path(typer.prompt("File", default="scenario.toml", err=True))
-    typer.echo(f"Families: {', '.join(starter.families())}; presets: `odonata presets`", err=True)
+        file = Path(click.prompt("File", default="scenario.toml", err=True))
+    click.echo(f"Families: {', '.join(starter.families())}; presets: `odonata presets`", err=True)
     family, preset = _until_right("Machine", starter.DEFAULT_MACHINE, starter.parse_machine)
     if preset is not None and not starter.has_machine(preset):
         family, _ = _until_right(f"{preset} has none; family", starter.DEFAULT_MACHINE, starter.parse_machine)
-    typer.echo(f"Workloads: {', '.join(starter.workloads())}", err=True)
+    click.echo(f"Workloads: {', '.join(starter.workloads())}", err=True)
     jobs = _until_right(
         "Jobs, as WORKLOAD or WORKLOAD:RANKS",
         ",".join(starter.DEFAULT_JOBS),
         lambda text: [starter.parse_job(part) for part in text.split(",")],
     )
     needed = any(job.workload in starter.WITH_STORAGE for job in jobs)
-    storage = needed or typer.confirm("Storage servers", default=False, err=True)
-    sweep = typer.confirm("Also a sweep over placements and seeds", default=False, err=True)
+    storage = needed or click.confirm("Storage servers", default=False, err=True)
+    sweep = click.confirm("Also a sweep over placements and seeds", default=False, err=True)
     return file, starter.Starter(family, preset, jobs, storage), sweep
 
 
 def _until_right(question: str, default: str, read: Callable[[str], Answer]) -> Answer:
     while True:
         try:
-            return read(typer.prompt(question, default=default, err=True))
+            return read(click.prompt(question, default=default, err=True))
         except InputError as error:
-            typer.echo(str(in_terminal(error)), err=True)
+            click.echo(str(in_terminal(error)), err=True)
 
 
 @command(
@@ -218,50 +221,161 @@ def init(
     return target
 
 
-def _import(files: list[Path], out: Path | None, *, force: bool, as_json: bool) -> Shown:
+def _import(
+    files: list[Path],
+    out: Path | None,
+    *,
+    machine: str | None,
+    rules: Path | None,
+    processors_per_node: int | None,
+    seed: int | None,
+    force: bool,
+    as_json: bool,
+) -> Shown:
     if force and out is None:
         raise InputError("there is nothing to replace", key=named("force"), expected=given("out", "FILE"))
+    options = _job_options(machine, rules, processors_per_node, seed)
+    if _is_job_list(files, options):
+        return _import_jobs(files[0], out, options, force=force)
     target = None if out is None else OutputFile(out, key=named("out"), replace=force, inputs=files)
     draft = imports.load(files)
+    beside = None
+    if draft.beside is not None and out is not None:
+        beside = OutputFile(
+            out.with_suffix(draft.beside.suffix), key=named("out"), replace=force, inputs=files
+        )
+    elif draft.beside is not None and not as_json:
+        raise InputError(
+            "the network becomes a file beside the scenario",
+            key=named("out"),
+            expected=given("out", "FILE.toml"),
+        )
     try:
         answer = _imported(draft, str(out or "imported.toml"))
     except InputError as error:
         raise draft.wrong(error) from None
     text = answer["scenario"]
+    if beside is not None:
+        beside.write(answer["beside"].encode())
     if target is not None:
         target.write(text.encode())
 
     def show() -> None:
         if out is None:
             print(text, end="")
+        elif draft.beside is not None:
+            print(f"{out}, {out.with_suffix(draft.beside.suffix)}: next: odonata describe {out}")
         else:
             print(f"{out}: {len(draft.jobs)} jobs; {len(draft.left)} settings without a counterpart")
 
     return Shown(answer, show, [f"not imported: {one}" for one in draft.left], place=out)
 
 
+def _job_options(
+    machine: PathLike | None, rules: PathLike | None, processors_per_node: int | None, seed: int | None
+) -> dict[str, Any]:
+    """The options of job lists that were given."""
+    options = {"machine": machine, "rules": rules, "processors_per_node": processors_per_node, "seed": seed}
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _is_job_list(files: Sequence[Path], options: dict[str, Any]) -> bool:
+    """Whether the files are a job list; raises `InputError` for options that do not fit."""
+    if len(files) == 1 and readers.kind_of(files[0]) is not None:
+        if "machine" not in options:
+            raise InputError(
+                "a job list needs a machine", key=named("machine"), expected="a preset or a scenario file"
+            )
+        return True
+    for name in options:
+        if len(files) > 1:
+            raise InputError(
+                "a job list stands alone", key=named(name), value=str(len(files)), expected="one file"
+            )
+        # The reader says why it is no job list.
+        readers.read(files[0])
+    return False
+
+
+def _jobs_of(file: Path, beside: Path, options: dict[str, Any]) -> job_lists.JobImport:
+    """The batch file `beside` of a job list."""
+    rules = options.get("rules")
+    return job_lists.load(
+        file,
+        os.fspath(options["machine"]),
+        beside=beside,
+        rules_file=None if rules is None else Path(rules),
+        processors_per_node=options.get("processors_per_node"),
+        seed=options.get("seed", 1),
+    )
+
+
+def _answer_of(made: job_lists.JobImport) -> Imported:
+    return cast(
+        "Imported",
+        {"scenario": made.text, "not_taken_over": [], "jobs": made.csv, "assumptions": made.notes},
+    )
+
+
+def _import_jobs(file: Path, out: Path | None, options: dict[str, Any], *, force: bool) -> Shown:
+    """The import of a job list: the batch file, and the list with profiles beside it."""
+    if out is None:
+        raise InputError("a job list becomes two files", key=named("out"), expected=given("out", "FILE.toml"))
+    listed = out.with_suffix(".csv")
+    if listed == out:
+        raise InputError("the batch file is TOML", key=named("out"), value=str(out), expected="FILE.toml")
+    inputs = [file, *([Path(options["rules"])] if "rules" in options else [])]
+    targets = [OutputFile(one, key=named("out"), replace=force, inputs=inputs) for one in (out, listed)]
+    made = _jobs_of(file, out, options)
+    for target, text in zip(targets, (made.text, made.csv), strict=True):
+        target.write(text.encode())
+
+    def show() -> None:
+        print(f"{out}, {listed}: {len(made.found.jobs)} jobs; next: odonata batch {out}")
+
+    return Shown(_answer_of(made), show, made.notes, place=out)
+
+
 def _imported(draft: Draft, name: str) -> Imported:
     """The answer; `InputError` if the core refuses the scenario."""
-    text = draft.text()
-    with input_errors():
-        look = _core.resolve if draft.jobs else _core.describe
-        look(text, name)
+    look = _core.resolve if draft.jobs else _core.describe
     left = [{"key": one.key, "value": one.value, "reason": one.reason} for one in draft.left]
-    return cast("Imported", {"scenario": text, "not_taken_over": left})
+    if draft.beside is None:
+        text = draft.text()
+        with input_errors():
+            look(text, name)
+        return cast("Imported", {"scenario": text, "not_taken_over": left})
+    file = Path(name).with_suffix(draft.beside.suffix).name
+    draft.name_beside(file)
+    text = draft.text()
+    with tempfile.TemporaryDirectory() as folder, input_errors():
+        (Path(folder) / file).write_text(draft.beside.text, encoding="utf-8")
+        look(text, str(Path(folder) / Path(name).name))
+    return cast("Imported", {"scenario": text, "beside": draft.beside.text, "not_taken_over": left})
 
 
 @command(
     "import",
     """
     docs/imports.md lists the supported settings. Every key states its source. Settings without a counterpart
-    are listed in the scenario and on standard error.
+    are listed in the scenario and on standard error. A job list (SWF, `sacct --parsable2`, CSV) becomes a
+    file for `odonata batch`, and the list with an application profile for every job beside it.
     """,
     terminal=_import,
     writes="out",
     files=argument(
         "FILE...",
-        "Configuration of BookSim 2, or of CODES with its workload and allocation files.",
+        "Configuration of BookSim 2, or of CODES with its workload and allocation files; a topology of ns-3, "
+        "SimAI, htsim, BookSim's anynet or GraphML; or a job list.",
         list[Path],
+    ),
+    machine=option("Job lists: the machine, a preset or a scenario file.", metavar="PRESET|FILE"),
+    rules=option("Job lists: rules that give jobs profiles (TOML).", metavar="FILE", type=Path, default=None),
+    processors_per_node=option(
+        "SWF: processors of a node. [default: as in its header]", metavar="N", type=int, least=1, default=None
+    ),
+    seed=option(
+        "Job lists: seed of profiles that are drawn. [default: 1]", metavar="N", type=int, default=None
     ),
     out=option(
         "Scenario to write. [default: standard output]",
@@ -273,14 +387,28 @@ def _imported(draft: Draft, name: str) -> Imported:
     ),
     force=switch("Replace an existing scenario.", "--force", "-f"),
 )
-def import_scenario(*files: PathLike) -> Imported:
-    """Turns a configuration of CODES, MFNetSim or BookSim into a scenario (docs/imports.md).
+def import_scenario(
+    *files: PathLike,
+    machine: PathLike | None = None,
+    rules: PathLike | None = None,
+    processors_per_node: int | None = None,
+    seed: int | None = None,
+) -> Imported:
+    """Turns a configuration of CODES, MFNetSim or BookSim into a scenario, or a job list into a batch file
+    (docs/imports.md, docs/operate.md).
 
     Args:
-        files: Configuration of BookSim 2, or of CODES with its workload and allocation files.
+        files: Configuration of BookSim 2, or of CODES with its workload and allocation files; a topology; or
+            a job list.
+        machine: For a job list: a preset or a scenario file.
+        rules: For a job list: a file with rules that give jobs profiles.
+        processors_per_node: For SWF: processors of a node.
+        seed: For a job list: seed of the profiles that are drawn.
 
     Returns:
-        The scenario as text, with the source of every key, and the settings without a counterpart.
+        The scenario as text, with the source of every key, and the settings without a counterpart. Of a job
+        list: the batch file, which names `jobs.csv`, and the text of that file. Of a network that is no
+        family's: also the file `beside` it, which the scenario names.
 
     Raises:
         InputError: A file is of another kind, or a setting that the machine needs has no counterpart.
@@ -290,4 +418,8 @@ def import_scenario(*files: PathLike) -> Imported:
     """
     if not files:
         raise InputError("nothing to import", key="files", expected="one file or more")
-    return _imported(imports.load([Path(file) for file in files]), "imported.toml")
+    paths = [Path(file) for file in files]
+    options = _job_options(machine, rules, processors_per_node, seed)
+    if _is_job_list(paths, options):
+        return _answer_of(_jobs_of(paths[0], Path("jobs.toml"), options))
+    return _imported(imports.load(paths), "imported.toml")

@@ -18,8 +18,8 @@ from odonata.scenario.model_source import module
 from odonata.scenario.reference import scenario_page
 
 
-class What(StrEnum):
-    """What can be described: `odonata.analysis.json_reference.schemas` has all but the first."""
+class SchemaName(StrEnum):
+    """The documents that have a schema: `odonata.analysis.json_reference.schemas` has all but the first."""
 
     scenario = "scenario"
     run = "run"
@@ -47,24 +47,29 @@ class What(StrEnum):
     workload_check = "workload-check"
     workload_compile = "workload-compile"
     calibrate = "calibrate"
+    validate = "validate"
     import_ = "import"
     timeline = "timeline"
+    batch = "batch"
+    what_if = "what-if"
+    advise = "advise"
+    compare_sweeps = "compare-sweeps"
 
 
-def _schema(what: What, *, tables: bool, python: bool, markdown: bool, as_json: bool) -> Shown:
-    if tables and what != What.scenario:
-        raise InputError("it has no tables", key=named("tables"), expected="no WHAT")
-    if python and (what != What.scenario or tables or markdown):
+def _schema(name: SchemaName, *, tables: bool, python: bool, markdown: bool, as_json: bool) -> Shown:
+    if tables and name != SchemaName.scenario:
+        raise InputError("it has no tables", key=named("tables"), expected="no NAME")
+    if python and (name != SchemaName.scenario or tables or markdown):
         raise InputError("only of the scenario", key=named("python"), expected="no other option")
     if python:
         return _text(module(json.loads(_core.schema())))
     if tables:
         docs = documentation()
         return _text(tables_page(docs)) if markdown else _json(docs)
-    if what == What.scenario:
+    if name == SchemaName.scenario:
         keys = json.loads(_core.schema())
         return _text(scenario_page(keys)) if markdown else _json(keys)
-    keys = json_reference.schema(what)
+    keys = json_reference.schema(name)
     return _text(keys_table(keys)) if markdown else _json(keys)
 
 
@@ -83,8 +88,13 @@ command(
     """,
     terminal=_schema,
     has_json=False,
-    what=argument(
-        None, "scenario, run.json, or the --json output of a command.", What, default=What.scenario
+    name=argument(
+        "[NAME]",
+        "scenario, run (run.json), or the --json output of a command: "
+        + ", ".join(name for name in SchemaName if name not in ("scenario", "run"))
+        + ". [default: scenario]",
+        SchemaName,
+        default=SchemaName.scenario,
     ),
     tables=switch("Describe the tables of a result instead."),
     python=switch("Print the scenario as Python classes (odonata.scenario)."),

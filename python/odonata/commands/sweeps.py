@@ -236,8 +236,12 @@ command(
     job=option("Job with the swept load. [default: the only job]", metavar="NAME"),
     method=option("Method of measurement: steady or booksim.", metavar="NAME"),
     sample_period=option("Length of a sampling period: a time or clock cycles.", metavar="TIME"),
-    warmup_periods=option("Periods before the measured ones (steady: at most).", type=int, least=1),
-    max_samples=option("Maximum number of periods (booksim: in all; steady: measured).", type=int, least=1),
+    warmup_periods=option(
+        "Periods before the measured ones (steady: at most).", metavar="N", type=int, least=1
+    ),
+    max_samples=option(
+        "Maximum number of periods (booksim: in all; steady: measured).", metavar="N", type=int, least=1
+    ),
     latency_threshold=option(
         "Mean latency of a saturated network (booksim: a time or clock cycles; steady: times that of the "
         "idle network).",

@@ -61,10 +61,9 @@ def _fidelity(
     """
     Fidelities are packets, flows and the analytic model; mixed, if its jobs say so.
 
-    Per job: time, MPI time, I/O time, latency, slowdown (with run.baselines), how far each tier is off that
-    in packets, and the CPU seconds of each. What a tier cannot do is said by name; run.lost_time is left out
-    where it cannot be told. Progress goes to standard error. Ctrl-C ends
-    the tier that runs and the command; tiers that are complete are shown.
+    Per job: time, MPI time, I/O time, latency, slowdown (with run.baselines), the error of each tier against
+    packets, and the CPU seconds of each. The answer names what a tier cannot do; tiers without lost time run
+    without run.lost_time. Progress goes to standard error. Ctrl-C ends the command and keeps complete tiers.
     """,
     terminal=_fidelity,
     scenario=SCENARIO,

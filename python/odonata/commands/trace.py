@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from odonata.base.pictures import picture
-from odonata.base.wording import duration
+from odonata.base.wording import counted, duration
 from odonata.commands.declared import FORCE, SETTINGS, Shown, argument, command, option, switch
 from odonata.errors import TRACE_WRONG, InputError, given
 from odonata.errors import option as named
@@ -119,7 +119,7 @@ def _convert(source: Path, out: Path, *, settings: list[str] | None, as_json: bo
     written = report.convert(source, out, settings=settings or [], times=options.pop("repeat"), **options)
     return Shown(
         _converted(out, written),
-        lambda: print(f"{out}: {written.ranks} ranks, {written.operations} operations"),
+        lambda: print(f"{out}: {counted(written.ranks, 'rank')}, {written.operations} operations"),
         [*written.cleared, *written.notes],
         place=out,
     )
@@ -271,7 +271,7 @@ def _merge(
 
     def show() -> None:
         print(
-            f"{out}: {merged.ranks} ranks, {merged.operations} operations, "
+            f"{out}: {counted(merged.ranks, 'rank')}, {merged.operations} operations, "
             f"{merged.from_trace} of them of {trace.name} and {merged.from_log} of {log.name}"
         )
         print(

@@ -128,9 +128,9 @@ def _compile(program: Path, tasks: int, args: list[str] | None, *, as_json: bool
     """,
     terminal=_compile,
     program=PROGRAM,
-    tasks=option("Number of tasks.", "--tasks", "-n", type=int, least=1, most=1 << 24),
+    tasks=option("Number of tasks.", "--tasks", "-n", metavar="N", type=int, least=1, most=1 << 24),
     args=argument("[-- ARGS]", "Command line of the program.", list[str], default=None),
-    seed=option("Seed of random tasks.", type=int, least=0, most=reading.LARGEST_SEED),
+    seed=option("Seed of random tasks.", metavar="N", type=int, least=0, most=reading.LARGEST_SEED),
     strict=STRICT,
     ignore_unknown_backend=IGNORE_UNKNOWN_BACKEND,
 )

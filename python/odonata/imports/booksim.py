@@ -11,7 +11,9 @@ import math
 import re
 from pathlib import Path
 
+from odonata.base import foreign
 from odonata.errors import InputError, call
+from odonata.imports import anynet, network_graph
 from odonata.imports.draft import Draft, number
 
 #: Defaults of a configuration (BookSimConfig).
@@ -27,6 +29,8 @@ DEFAULTS = {
     "injection_process": "bernoulli", "packet_size": "1", "classes": "1", "subnets": "1",
     "link_failures": "0", "noq": "0", "sample_period": "1000", "max_samples": "10",
 }  # fmt: skip
+#: Bytes of the largest file of a network.
+LONGEST = 1 << 24
 #: The largest accepted integer.
 MOST = 1 << 40
 #: Keys of the duration and number of measurements.
@@ -136,7 +140,7 @@ class _Import:
         topology = self.text("topology")
         families = {
             "torus": self.cube, "mesh": self.cube, "fattree": self.fat_tree, "flatfly": self.flat,
-            "dragonflynew": self.dragonfly,
+            "dragonflynew": self.dragonfly, "anynet": self.anynet,
         }  # fmt: skip
         family = families.get(topology)
         if family is None:
@@ -273,6 +277,36 @@ class _Import:
         self.routing({"min": minimal, "ugal": ugal})
         return p * a * groups, None, p * a
 
+    def anynet(self, _: str) -> tuple[int, list[int] | None, int | None]:
+        """Any network, from the file `network_file` beside the configuration."""
+        file = self.path.parent / Path(self.text("network_file")).name
+        try:
+            data = foreign.read_bytes(file, LONGEST)
+            text = data.decode() if len(data) <= LONGEST else None
+        except (OSError, UnicodeDecodeError):
+            text = None
+        if text is None or not self.text("network_file"):
+            raise InputError(
+                "the file of the network cannot be read", file=str(self.path), key="network_file",
+                value=self.text("network_file"), expected="a text file beside the configuration",
+            )  # fmt: skip
+        network = anynet.parse(text, file, self.draft)
+        network_graph.put(self.draft, network)
+        self.text("use_noc_latency")
+        delay, buffer = self.whole("credit_delay"), self.whole("vc_buf_size")
+        for name in ("terminal", "local"):
+            table = f"network.links.{name}"
+            self.draft.put(
+                table, "credit_delay", f'"{1 + delay} cycles"', f"1 + {self.from_('credit_delay')}"
+            )
+            self.draft.put(table, "buffer", f'"{buffer} flits"', self.from_("vc_buf_size"))
+        self.routing({"min": {"algorithm": '"shortest-paths"'}, "none": {"algorithm": '"shortest-paths"'}})
+        self.draft.leave(
+            "routing_function", self.text("routing_function"),
+            "the fewest channels count here, the shortest latency there; flows spread over equal paths",
+        )  # fmt: skip
+        return sum(nodes for _, nodes in network.routers), None, None
+
     def router(self) -> None:
         """The router's pipeline and its allocators."""
         table = "network.pipeline"
@@ -333,7 +367,7 @@ class _Import:
                 f"{number(load)} flits per cycle and node, more than a channel carries: load = 1",
             )  # fmt: skip
             load = 1.0
-        keys = {"step": '"neighbour"'} if here == "grid" else {}
+        keys = {"step": '"neighbor"'} if here == "grid" else {}
         if needs_dims:
             keys["dims"] = str(dims)
         if here == "next-group":

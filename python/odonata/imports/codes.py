@@ -11,12 +11,13 @@ import contextlib
 import re
 import struct
 import xml.etree.ElementTree as tree
+from collections import Counter
 from pathlib import Path
 
 from odonata import _core
 from odonata.errors import InputError
 from odonata.imports.codes_conf import Section
-from odonata.imports.draft import Draft, number
+from odonata.imports.draft import Beside, Draft, number
 
 GIB = 1 << 30
 #: The largest accepted number.
@@ -262,20 +263,36 @@ class _Import:
             self.draft.put("machine.dragonfly", "arrangement", '"relative"', "not compared, see above")
             self.draft.leave(
                 "inter-group-connections", named,
-                "no such file beside the configuration: which cable goes where is that of "
+                "no such file beside the configuration; the cabling is "
                 '"relative", as in the files of MFNetSim',
             )  # fmt: skip
             return
         ports = len(pairs) // max(1, groups * routers)
         arrangement = _arrangement(pairs, groups, routers, ports)
         if arrangement is None:
-            raise self.wrong(
-                "PARAMS.inter-group-connections", 'no arrangement of global ports gives these cables',
-                "cables by the rule of an arrangement, or machine.graph with the cables", str(named),
-            )  # fmt: skip
+            self.draft.put(
+                "machine.dragonfly", "global_cables", "", "all cables of the file inter-group-connections"
+            )
+            self.draft.beside = Beside(
+                "machine.dragonfly", "global_cables", ".cables.csv", self.global_cables(pairs, str(named))
+            )
+            return
         self.draft.put(
             "machine.dragonfly", "arrangement", f'"{arrangement}"', "compared with all cables of the file"
         )
+
+    def global_cables(self, pairs: list[tuple[int, int]], named: str) -> str:
+        """The cables between groups as CSV; the file has each of them in both directions."""
+        counts = Counter(pairs)
+        for (a, b), count in counts.items():
+            if counts[b, a] != count:
+                raise self.wrong(
+                    "PARAMS.inter-group-connections",
+                    f"{count} links from router {a} to {b}, {counts[b, a]} back",
+                    "every cable in both directions", named,
+                )  # fmt: skip
+        rows = [f"{a},{b}" for (a, b), count in sorted(counts.items()) if a < b for _ in range(count)]
+        return "\n".join(["a,b", *rows]) + "\n"
 
     def rails(self) -> None:
         """Refuses several rails, which have no counterpart."""
@@ -361,7 +378,7 @@ class _Import:
         if (levels := self.whole("num_qos_levels", 1)) > 1:
             shares = self.text("qos_bandwidth", "")
             self.draft.leave(
-                "num_qos_levels", f"{levels} ({shares})", "which job is of which class is not in the file"
+                "num_qos_levels", f"{levels} ({shares})", "the file does not assign jobs to classes"
             )
 
     def torus(self) -> None:
@@ -546,8 +563,8 @@ class _Import:
         for name in ("resource", "test-checkpoint-client"):
             if name in self.conf.sections:
                 values = self.conf.sections[name].values
-                said = ", ".join(f"{key} = {value[0]}" for key, value in values.items() if value)
-                self.draft.leave(name, said, "of other workloads, or the room of a server")
+                listed = ", ".join(f"{key} = {value[0]}" for key, value in values.items() if value)
+                self.draft.leave(name, listed, "of other workloads, or the room of a server")
 
 
 def _pairs(path: Path) -> list[tuple[int, int]] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from odonata.base import toml_text
 from odonata.errors import InputError
 
 
@@ -18,6 +19,17 @@ class Left:
 
     def __str__(self) -> str:
         return f"{self.key} = {self.value}: {self.reason}" if self.value else f"{self.key}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A file beside the scenario."""
+
+    table: str
+    key: str
+    #: Replaces the ending of the scenario's file.
+    suffix: str
+    text: str
 
 
 @dataclass
@@ -34,6 +46,17 @@ class Draft:
     #: Tables of jobs: keys and values.
     jobs: list[list[tuple[str, str]]] = field(default_factory=list)
     left: list[Left] = field(default_factory=list)
+    #: The file that a key of the scenario names.
+    beside: Beside | None = None
+
+    def name_beside(self, file: str) -> None:
+        """Names the file of `beside` in its key."""
+        assert self.beside is not None
+        rows = self.tables[self.beside.table]
+        rows[:] = [
+            (key, toml_text.value_text(file) if key == self.beside.key else value, comment)
+            for key, value, comment in rows
+        ]
 
     def put(self, table: str, key: str, value: str, comment: str = "") -> None:
         """Adds a key to a table."""

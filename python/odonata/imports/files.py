@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from odonata.base import foreign
 from odonata.errors import InputError
-from odonata.imports import booksim, codes, codes_conf, codes_jobs
+from odonata.imports import anynet, booksim, codes, codes_conf, codes_jobs, graphml, htsim, network_graph, ns3
 from odonata.imports.draft import Draft
 
 #: Bytes of the largest file.
 LONGEST = 1 << 24
+
+#: Files that stand alone: kinds with their readers.
+_NETWORKS: dict[str, Callable[[Path, str], Draft]] = {
+    "a BookSim configuration": booksim.load,
+    "a file of BookSim's anynet": lambda path, text: _anynet(path, text),
+    "a topology of ns-3": ns3.load,
+    "a topology of htsim": htsim.load,
+    "GraphML": graphml.load,
+}
 
 _WORKLOAD = re.compile(r"\d+[ \t]+[^\s=;{}]+[ \t]*")
 _ALLOCATION = re.compile(r"\d+([ \t]+\d+)*[ \t]*")
@@ -20,9 +30,9 @@ _ALLOCATION = re.compile(r"\d+([ \t]+\d+)*[ \t]*")
 def load(paths: list[Path]) -> Draft:
     """The scenario of the files of one run of a simulator.
 
-    A BookSim configuration stands alone. CODES' network configuration may come with a workload file (lines
-    `RANKS NAME`) and an allocation file (a line of numbers per job). Raises `InputError` for other files, and
-    for essential settings without a counterpart.
+    A BookSim configuration or a topology stands alone. CODES' network configuration may come with a workload
+    file (lines `RANKS NAME`) and an allocation file (a line of numbers per job). Raises `InputError` for
+    other files, and for essential settings without a counterpart.
     """
     found: dict[str, list[tuple[Path, str]]] = {}
     for path in paths:
@@ -33,15 +43,17 @@ def load(paths: list[Path]) -> Draft:
             raise InputError(
                 f"a second file that is {kind}", file=str(files[1][0]), expected="one of each kind"
             )
-    if "a BookSim configuration" in found:
+    for kind, read in _NETWORKS.items():
+        if kind not in found:
+            continue
         if len(found) > 1:
-            other = next(files[0][0] for kind, files in found.items() if kind != "a BookSim configuration")
-            raise InputError("a BookSim configuration stands alone", file=str(other), expected="one file")
-        return booksim.load(*found["a BookSim configuration"][0])
+            other = next(files[0][0] for one, files in found.items() if one != kind)
+            raise InputError(f"{kind} stands alone", file=str(other), expected="one file")
+        return read(*found[kind][0])
     if "a CODES configuration" not in found:
         raise InputError(
             'no network configuration among the files', file=str(paths[0]),
-            expected="a configuration of CODES (LPGROUPS, PARAMS) or BookSim (key = value;)",
+            expected="a configuration of CODES (LPGROUPS, PARAMS) or BookSim (key = value;), or a topology",
         )  # fmt: skip
     path, text = found["a CODES configuration"][0]
     conf = codes_conf.parse(text, path)
@@ -78,9 +90,24 @@ def _text(path: Path) -> str:
 
 def _kind(path: Path, text: str) -> str:
     """The kind of a file, by its content."""
+    if re.search(r"(?m)^\s*\[\[?(machine|network|jobs)\b", text):
+        raise InputError(
+            "it is a scenario of Odonata already",
+            file=str(path),
+            expected="a file of another simulator",
+            hint=f"odonata check {path} explains it",
+        )
     lines = [line for line in text.splitlines() if line.strip()]
+    if text.lstrip("\ufeff \t\r\n").startswith("<"):
+        return "GraphML"
     if re.search(r"\b(LPGROUPS|PARAMS)\s*\{", re.sub(r"#[^\n]*", "", text)):
         return "a CODES configuration"
+    if ns3.is_topology(text):
+        return "a topology of ns-3"
+    if htsim.is_topology(text):
+        return "a topology of htsim"
+    if lines and re.match(r"(router|node)[ \t]+[0-9]", lines[0].strip()):
+        return "a file of BookSim's anynet"
     if lines and all(_ALLOCATION.fullmatch(line.strip()) for line in lines):
         return "an allocation file"
     if lines and all(_WORKLOAD.fullmatch(line.strip()) for line in lines):
@@ -90,5 +117,13 @@ def _kind(path: Path, text: str) -> str:
     raise InputError(
         'unknown kind of file', file=str(path),
         expected="a configuration of CODES (LPGROUPS, PARAMS) or BookSim (key = value;), lines RANKS NAME, "
-        "or lines of numbers",
+        "lines of numbers, or a topology of ns-3, SimAI, htsim, BookSim's anynet or GraphML",
     )  # fmt: skip
+
+
+def _anynet(path: Path, text: str) -> Draft:
+    """The machine of a file of anynet without its configuration."""
+    draft = Draft(path.stem, [f"From the BookSim 2 network {path.name}."], path, "booksim")
+    network_graph.put(draft, anynet.parse(text, path, draft))
+    draft.put("network.routing", "algorithm", '"shortest-paths"', "routing_function = min")
+    return draft

@@ -80,7 +80,7 @@ class Sweep:
                     done, _ = wait(futures, timeout=SLICE_S, return_when=FIRST_COMPLETED)
                     for one in done:
                         self._take(futures.pop(one), one.result())
-                    self._tell()
+                    self._report_progress()
             except BaseException:
                 # The workers end with their slice.
                 self.stop.requested = True
@@ -113,7 +113,7 @@ class Sweep:
         finally:
             del self._running[load]
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         if self.report is not None:
             running = dict(self._running)
             done = len(self.points)
@@ -183,6 +183,9 @@ def _measured(
             value=", ".join(f"{key} {value}" for key, value in method.items() if key != "method"),
             expected='times such as "500 ns", or whole numbers of clock cycles',
         ) from None
+    with input_errors():
+        machine: dict[str, Any] = json.loads(_core.describe(task.text, task.path, task.overrides))
+        machine["routing"] = json.loads(_core.prove(task.text, task.path, task.overrides))
     common: dict[str, Any] = json.loads(core.description())
     sweep = Sweep(core, asked.workers or cores(), stop, report)
     sweep.run(asked.loads)
@@ -204,6 +207,7 @@ def _measured(
         "saturation": {"last_stable": stable, "first_saturated": first, "tolerance": asked.saturation},
         "cpu_s": sum(point["cpu_s"] for point in points),
         "wall_s": time.perf_counter() - started,
+        "machine": machine,
         "scenario": scenario,
     }
 

@@ -113,7 +113,7 @@ class LoadSweep:
         Raises:
             MissingPackage: matplotlib is not installed.
         """
-        return figure.of(self.description)
+        return figure.draw(self.description)
 
     def __repr__(self) -> str:
         place = f", path={str(self.path)!r}" if self.path else ""
@@ -198,6 +198,6 @@ def load_sweep(
                 out, replace=force, marker=load_curve.SWEEP_FILE, key="out", inputs=task.inputs()
             )
             stack.enter_context(folder)
-        tell = stack.enter_context(page.load_progress(progress))
-        report = load_curve.measure(task, asked, stop=stop, report=tell, folder=folder)
+        shown = stack.enter_context(page.load_progress(progress))
+        report = load_curve.measure(task, asked, stop=stop, report=shown, folder=folder)
         return LoadSweep(report, None if folder is None else folder.publish())

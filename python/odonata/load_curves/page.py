@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
@@ -14,7 +13,7 @@ from odonata.base.terminal import console, explain, show_table, table
 from odonata.base.wording import digits, duration
 from odonata.load_curves import figure
 from odonata.load_curves.curve import Progress, unit
-from odonata.running.progress import LOG_EVERY_S, LiveLine
+from odonata.running.progress import LiveLine
 
 
 def show(report: dict[str, Any], stream: TextIO | None = None) -> None:
@@ -82,7 +81,7 @@ def _remarks(report: dict[str, Any]) -> list[str]:
 
 def draw(report: dict[str, Any], output: OutputFile) -> None:
     """Writes the curve as a picture: latency and accepted load over offered load."""
-    save(figure.of(report), output)
+    save(figure.draw(report), output)
 
 
 def line(now: Progress) -> str:
@@ -99,18 +98,9 @@ def line(now: Progress) -> str:
 class SweepLine(LiveLine):
     """The progress of a sweep: a live line on a terminal, a line now and then elsewhere."""
 
-    def __init__(self, stream: TextIO | None = None) -> None:
-        super().__init__(stream)
-        self._logged_s = time.perf_counter()
-
     def __call__(self, now: Progress) -> None:
         """Shows `now`."""
-        text = line(now)
-        if self._live is not None:
-            self._live.update(text)
-        elif time.perf_counter() - self._logged_s >= LOG_EVERY_S:
-            self._log(text)
-            self._logged_s = time.perf_counter()
+        self._update(line(now))
 
 
 def load_progress(

@@ -93,7 +93,9 @@ class ProgramTables:
         types = {"rank": pa.uint32(), "counts": pa.uint32(), "member": pa.uint32()}
         types |= {"by_giver": lists, "by_taker": lists}
         columns = zip(*self._lists, strict=True) if self._lists else [()] * len(types)
-        arrays = [pa.array(values, of) for values, of in zip(columns, types.values(), strict=True)]
+        arrays = [
+            pa.array(values, column_type) for values, column_type in zip(columns, types.values(), strict=True)
+        ]
         pq.write_table(pa.table(arrays, names=list(types)), self.folder / "counts.parquet")
         program = {
             "format": "odonata-program",

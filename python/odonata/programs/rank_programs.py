@@ -7,6 +7,7 @@ a seed of their own.
 
 from __future__ import annotations
 
+import difflib
 import importlib.util
 import inspect
 import json
@@ -83,7 +84,13 @@ class RankProgram:
 
     def start(self, rank: int) -> Iterator[Operation]:
         """The operations of a rank, from the first."""
-        return user_code.call(lambda: iter(self.function(rank, self.ranks, **self.args)))
+        return user_code.call(self._start, rank)
+
+    def _start(self, rank: int) -> Iterator[Operation]:
+        operations = self.function(rank, self.ranks, **self.args)
+        if not isinstance(operations, Iterable):
+            raise TypeError(f"it returned {operations!r:.60}; a program yields its operations")
+        return iter(operations)
 
     #: Takes the next operations of such an iterator.
     take = staticmethod(user_code.take)
@@ -141,9 +148,14 @@ def load(path: str, name: str, args: str, ranks: int) -> RankProgram:
                 f"the function {name} is known to the process that made the scenario only: "
                 "put it at the top of a file"
             )
-        function = getattr(_module(Path(path)), name, None)
+        module = _module(Path(path))
+        function = getattr(module, name, None)
         if function is None:
-            raise ProgramError(f"{path} has no function {name}")
+            known = [key for key, value in vars(module).items() if inspect.isfunction(value)]
+            alike = difflib.get_close_matches(name, known, n=1)
+            raise ProgramError(
+                f"{path} has no function {name}" + (f"; did you mean {alike[0]}?" if alike else "")
+            )
     if not callable(function):
         raise ProgramError(f"{name} in {path} is a {type(function).__name__}, not a function")
     given: dict[str, Any] = json.loads(args)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from odonata.analysis.workload_page import SHARES
 from odonata.base.wording import MUCH, SIDE_BY_SIDE
 from odonata.report.blocks import (
     Block,
@@ -31,6 +32,7 @@ def section(contents: Contents) -> Section:
     charts = [_time_spent(contents), _iterations(contents), _traffic(contents)]
     blocks: list[Block] = [
         table(contents),
+        *_models(contents),
         *_collectives(contents),
         *(chart for chart in charts if chart is not None),
     ]
@@ -77,6 +79,59 @@ def table(contents: Contents) -> Table:
         Column("I/O call p99"),
     ]
     return Table("jobs-table", "Jobs", columns, rows, search=len(rows) > 12)
+
+
+def _models(contents: Contents) -> list[Table]:
+    """A row per training job, and a row per inference job."""
+    training = [
+        [
+            Cell(row["job"]),
+            Cell(f"{row['gpus']:,}", row["gpus"]),
+            time_cell(row["iteration_s"]),
+            Cell(f"{row['tokens_per_s']:,.0f}", row["tokens_per_s"]),
+            share_cell(row["mfu"]),
+            *(share_cell(row[key]) for _, key in SHARES),
+            share_cell(row["bubble_ideal"]),
+        ]
+        for row in contents.summary["efficiency"]
+    ]
+    columns = [
+        Column("job", number=False),
+        Column("GPUs"),
+        Column("iteration", help="Mean duration."),
+        Column("tokens/s"),
+        Column("MFU", help="Operations of the model over those possible at peak_flops."),
+        *(Column(heading, help="Share of a GPU's time, mean over GPUs.") for heading, _ in SHARES),
+        Column("ideal bubble", help="Of equal stages without communication: (P - 1) / (M + P - 1)."),
+    ]
+    inference = [
+        [
+            Cell(row["job"]),
+            Cell(f"{row['requests']:,}", row["requests"]),
+            time_cell(row["time_to_first_token_p50_s"]),
+            time_cell(row["time_to_first_token_p99_s"]),
+            time_cell(row["time_per_token_p50_s"]),
+            time_cell(row["time_per_token_p99_s"]),
+            time_cell(row["decode_delay_mean_s"]),
+            Cell(f"{row['tokens_per_s']:,.0f}", row["tokens_per_s"]),
+        ]
+        for row in contents.summary["inference"]
+    ]
+    of_requests = [
+        Column("job", number=False),
+        Column("requests"),
+        Column("first token", help="From arrival to first token, median."),
+        Column("first token p99"),
+        Column("per token", help="Time per token after the first, median."),
+        Column("per token p99"),
+        Column("until decode", help="From the first token to the start of decoding, mean."),
+        Column("tokens/s"),
+    ]
+    tables = [
+        Table("jobs-training", "Training of transformers", columns, training),
+        Table("jobs-inference", "Inference", of_requests, inference),
+    ]
+    return [table for table in tables if table.rows]
 
 
 def _collectives(contents: Contents) -> list[Table]:
@@ -226,7 +281,7 @@ def _traffic(contents: Contents) -> Chart | None:
         lines: dict[str, list[float | None]] = {
             "bytes": [row["bytes"] / interval_s if row else 0.0 for row in mine],
         }
-        if contents.fidelity.of(job) == run_fidelity.PACKET:
+        if contents.fidelity.of_job(job) == run_fidelity.PACKET:
             lines["latency"] = [row["latency_mean_s"] if row and row["packets"] else None for row in mine]
         for show, values in lines.items():
             traces.append(

@@ -94,11 +94,11 @@ def _traces(
         "color": contents.color(job),
         "line": {"dash": "dot" if alone else "solid", "width": 1.4 if alone else 2},
     }
-    said = f"<extra>{plain(name)}</extra>"
+    label = f"<extra>{plain(name)}</extra>"
 
     def trace(view: str, x: list[float], y: list[float], words: str, **more: Any) -> dict[str, Any]:
         when = {"measure": measure, "view": view}
-        seen = {"x": x, "y": y, "hovertemplate": words + said, "when": when, "ytitle": _SHARES[view]}
+        seen = {"x": x, "y": y, "hovertemplate": words + label, "when": when, "ytitle": _SHARES[view]}
         return common | seen | more
 
     return [

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from odonata.analysis import comparison
+from odonata.analysis.measured import counted_by
 from odonata.base.wording import factor
 from odonata.report import latency, network, waits
 from odonata.report.blocks import (
@@ -84,14 +85,9 @@ def _common(runs: dict[str, Contents]) -> list[str]:
 def _value(contents: Contents, job: str, column: str) -> float | None:
     """A metric of a job; None if it does not apply, or the job did not end."""
     row = next(row for row in contents.jobs if row["job"] == job)
-    counted = {
-        "message_latency": "message_latency_max_s",
-        "io_bandwidth": "io_operations",
-        "io_s": "io_operations",
-    }
-    for prefix, count in counted.items():
-        if column.startswith(prefix) and not row[count]:
-            return None
+    count = counted_by(column)
+    if count is not None and not row[count]:
+        return None
     if column in ("elapsed_s", "mpi_s", "io_s") and row["ranks_finished"] < row["ranks"]:
         return None
     return float(row[column])
@@ -105,13 +101,13 @@ def _verdict(runs: dict[str, Contents]) -> Section:
         times = {name: _value(contents, job, "elapsed_s") for name, contents in runs.items()}
         known = {name: time for name, time in times.items() if time}
         if base in known:
-            said = [
+            factors = [
                 f"{factor(known[name] / known[base])} as long in {name} ({duration(known[name])})"
                 for name in others
                 if name in known
             ]
             lines.append(
-                f"{job} took {duration(known[base])} in {base}; {', '.join(said) or 'not known elsewhere'}."
+                f"{job} took {duration(known[base])} in {base}; {', '.join(factors) or 'unknown elsewhere'}."
             )
         if len(known) > 1:
             slow, fast = max(known, key=known.__getitem__), min(known, key=known.__getitem__)

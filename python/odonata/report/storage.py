@@ -36,8 +36,8 @@ def section(contents: Contents) -> Section | None:
     blocks: list[Block] = [table(contents)]
     if found := _metadata(contents):
         blocks.append(found)
-    if said := draining(contents.summary):
-        blocks.append(Text(said))
+    if sentence := draining(contents.summary):
+        blocks.append(Text(sentence))
     blocks += [chart for chart in (_waits(contents), _over_time(contents), _by_server(contents)) if chart]
     return Section(
         "storage",

@@ -60,16 +60,16 @@ def sentences(contents: Contents) -> list[str]:
     links = contents.summary["links"]
     if links:
         link = links[0]
-        said = (
+        words = (
             f"The busiest link, {link['name']} ({link['class']}), transmitted "
             f"{share(link['busy_share'] or 0.0, 1.0)} of the time"
         )
         # Flows and the analytic model have no buffers.
         if link["saturation_s"]:
-            said += f"; packets found the next buffer full for {duration(link['saturation_s'])}"
+            words += f"; packets found the next buffer full for {duration(link['saturation_s'])}"
         elif link["saturation_s"] is not None:
-            said += "; packets never found the next buffer full"
-        lines.append(f"{said}.")
+            words += "; packets never found the next buffer full"
+        lines.append(f"{words}.")
     servers = contents.summary["servers"]
     if servers:
         server = servers[0]

@@ -220,14 +220,14 @@ def _row(found: Finding) -> list[Cell]:
     part = found.share if found.whole_s > 0 else None
     # Without a share, or with one that may be anything.
     part = None if found.is_unknown else part
-    said = "-" if part is None else ("≤ " if found.at_most else "") + share(part, 1.0)
+    shown_share = "-" if part is None else ("≤ " if found.at_most else "") + share(part, 1.0)
     at = f"server {found.most}" if found.where != "network" else f"{found.most} ({found.most_place})"
     return [
         name_cell(f"{found.victim} ({_class(found.victim_class)})"),
         name_cell(f"{found.culprit} ({_class(found.culprit_class)})" if found.culprit else UNKNOWN),
         name_cell(found.where),
         time_cell(found.waited_s),
-        Cell(said, part, min(1.0, part or 0.0)),
+        Cell(shown_share, part, min(1.0, part or 0.0)),
         Cell(f"{found.places:,}", found.places),
         name_cell(at),
         name_cell(found.resource),

@@ -5,6 +5,7 @@ Baseline processes import this module, so methods import pyarrow, reports and ti
 
 from __future__ import annotations
 
+import difflib
 import math
 import os
 from collections.abc import Iterable, Mapping
@@ -30,12 +31,16 @@ if TYPE_CHECKING:
 
 
 def _results_near(path: Path) -> str | None:
-    """A hint for a folder that is no result: results directly below it, or a sweep."""
+    """A hint for a path that is no result: results near it, a sweep, or a scenario."""
+    if path.suffix == ".toml" and os.path.isfile(path):
+        return f"odonata run {path} writes a result, by default below results/"
+    if not os.path.lexists(path):
+        return _similar(path)
     # Both kinds of sweeps have a sweep.json; a load sweep has its points as text.
     if os.path.isfile(path / "sweep.json") and os.path.isfile(path / "points.csv"):
         return (
-            "it is a load sweep: its table is points.csv, odonata.LoadSweep.load reads it, "
-            "and odonata load-sweep --plot FILE draws one"
+            f"it is a load sweep: odonata report {path} shows it, odonata.LoadSweep.load reads it, "
+            "its table is points.csv"
         )
     if os.path.isfile(path / "sweep.json"):
         return f"it is a sweep: odonata report {path} shows it, odonata.Sweep.load reads it"
@@ -46,6 +51,19 @@ def _results_near(path: Path) -> str | None:
         return None
     shown = ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
     return f"there are results in it: {shown}" if found else None
+
+
+def _similar(path: Path) -> str:
+    """A hint for a path that does not exist: results with a similar name beside it, or below results/."""
+    for folder in (path.parent, path.parent / "results"):
+        try:
+            with os.scandir(folder) as entries:
+                names = [entry.name for entry in entries if os.path.isfile(Path(entry.path) / RUN_FILE)]
+        except (OSError, ValueError):
+            continue
+        if alike := difflib.get_close_matches(path.name[:200], names, n=1):
+            return f"there is no such folder; did you mean {folder / alike[0]}?"
+    return "there is no such folder"
 
 
 class Results:
@@ -175,7 +193,12 @@ class Results:
         """
         if self.path is None:
             return sorted(self._tables)
-        return sorted(file.stem for file in self.path.glob("*.parquet"))
+        # Not `Path.glob`: a summary asks often, and it takes ten times as long.
+        try:
+            names = os.listdir(self.path)
+        except OSError:
+            return []
+        return sorted(name.removesuffix(".parquet") for name in names if name.endswith(".parquet"))
 
     def table(self, name: str) -> pa.Table:
         """Table `name`, as pyarrow; `polars.from_arrow()` accepts it.
@@ -406,7 +429,7 @@ class Results:
         names = list(needed(self, "jobs", ["job"])["job"].to_pylist())
         chosen = None
         if ranks is not None:
-            chosen = Ranks.read(ranks) if isinstance(ranks, str) else Ranks.of(ranks)
+            chosen = Ranks.read(ranks) if isinstance(ranks, str) else Ranks.from_numbers(ranks)
         selection = choose(names, jobs, chosen, (from_s, until_s))
         output = OutputFile(file, key="file", replace=force)
         answer = write(self, selection, output.opened, max_events)

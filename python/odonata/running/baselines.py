@@ -174,7 +174,7 @@ class Baselines:
         """Whether all baselines have ended."""
         return all(one.ending for one in self._all)
 
-    def tell(self, run: Mapping[str, Any], jobs: list[dict[str, Any]]) -> None:
+    def start_waiting(self, run: Mapping[str, Any], jobs: list[dict[str, Any]]) -> None:
         """Starts the baselines that wait for the end of the run: `run` is its run.json, `jobs` its table."""
         lasted_s = {row["job"]: row["elapsed_s"] for row in jobs}
         for one in self._all:

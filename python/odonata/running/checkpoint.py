@@ -82,24 +82,24 @@ class Checkpoints:
         numbers = self._numbers()
         return self._saved(numbers[-1]) if numbers else None
 
-    def tell(self, saved: Saved | None) -> Saved | None:
+    def broadcast(self, saved: Saved | None) -> Saved | None:
         """The newest snapshot that the first process has found, in all processes."""
-        number = self._group.tell(0 if saved is None else int(saved.folder.name))
+        number = self._group.broadcast(0 if saved is None else int(saved.folder.name))
         return self._saved(number) if number else None
 
     def look(self, simulation: _core.Simulation, now: Progress) -> None:
         """Saves the run if a snapshot is due."""
         if self.interval_s is None:
             return
-        if self._group.tell(int(time.monotonic() - self._saved_at >= self.interval_s)):
+        if self._group.broadcast(int(time.monotonic() - self._saved_at >= self.interval_s)):
             self.save(simulation, now)
 
     def save(self, simulation: _core.Simulation, now: Progress | None) -> bool:
         """Saves the run; returns whether that succeeded. The previous snapshot stays until this one is
         complete.
         """
-        number = self._group.tell(1 + max(self._numbers(), default=0) if self._group.first else 0)
-        token = self._group.tell(int.from_bytes(os.urandom(4)))
+        number = self._group.broadcast(1 + max(self._numbers(), default=0) if self._group.first else 0)
+        token = self._group.broadcast(int.from_bytes(os.urandom(4)))
         partial = self.folder / f"{number}.{token:08x}.partial"
         try:
             if (

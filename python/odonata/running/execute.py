@@ -63,7 +63,7 @@ def execute(
             last = runner.drive(simulation, both, stop, checkpoints, keep_end=True)
             runner.write_tables(simulation, place)
             run = runner.description(simulation, task)
-            baselines.tell(run, Results(run, path=place).rows("jobs"))
+            baselines.start_waiting(run, Results(run, path=place).rows("jobs"))
             if last is not None:
                 baselines.complete(report, last, stop)
             if stop.suspends(checkpoints) and not baselines.are_complete:

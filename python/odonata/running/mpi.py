@@ -7,7 +7,7 @@ MPI. docs/mpi.md describes how to build Odonata for it.
 A block holds the steps that the processes take together:
 
     with mpi.processes() as group:
-        simulation = group.settle(task.build)  # succeeds in all of them, or fails in all of them
+        simulation = group.agree(task.build)  # succeeds in all of them, or fails in all of them
         ...
         if group.first:
             print("only one process prints")
@@ -96,7 +96,7 @@ class Processes:
         """The smallest of each of `values` (0 to 2^64 - 1) over all processes."""
         return list(values) if self.size == 1 else _core.mpi_all_min(list(values))
 
-    def tell(self, value: int) -> int:
+    def broadcast(self, value: int) -> int:
         """The `value` (0 to 2^64 - 1) of the first process, in all processes."""
         return self.least(value if self.first else 2**64 - 1)[0]
 
@@ -104,7 +104,7 @@ class Processes:
         """Whether `flag` holds in at least one process."""
         return self.least(int(not flag)) == [0]
 
-    def settle(self, step: Callable[[], T]) -> T:
+    def agree(self, step: Callable[[], T]) -> T:
         """The result of `step`, if it succeeds in all processes.
 
         Otherwise the first failing process raises its error, and all others raise `FailedElsewhere`. An
@@ -156,7 +156,7 @@ def exit_code(error: BaseException) -> int:
         return INPUT_WRONG
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
-    # Exceptions of typer and of the interpreter carry their exit code.
+    # Exceptions of Click and of the interpreter carry their exit code.
     code = getattr(error, "exit_code", getattr(error, "code", None))
     return code if isinstance(code, int) and 0 < code < 256 else HOST_FAILED
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self, TextIO
@@ -61,6 +62,7 @@ class LiveLine:
     def __init__(self, stream: TextIO | None = None) -> None:
         self._console = Console(file=stream or sys.stderr, highlight=False, markup=False, emoji=False)
         self._live: Live | None = None
+        self._updated_s = time.perf_counter()
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
@@ -74,10 +76,30 @@ class LiveLine:
         if self._live is not None:
             self._live.__exit__(kind, error, trace)
 
+    def _update(self, text: str, share: float | None = None) -> None:
+        """Shows `text`, after a bar if a `share` is done; a log gets it every `LOG_EVERY_S`."""
+        if self._live is not None:
+            grid = Table.grid(padding=(0, 1))
+            bar = [] if share is None else [ProgressBar(total=1.0, completed=share, width=20)]
+            grid.add_row(*bar, Text(text))
+            self._live.update(grid)
+        elif time.perf_counter() - self._updated_s >= LOG_EVERY_S:
+            self._log(text)
+            self._updated_s = time.perf_counter()
+
     def _log(self, text: str) -> None:
         """Prints a line of a log; a full disk under the log does not end a run."""
         with contextlib.suppress(OSError):
             self._console.print(text, soft_wrap=True)
+
+
+class TextLine(LiveLine):
+    """Shows a text on a terminal, and nothing elsewhere."""
+
+    def __call__(self, text: str) -> None:
+        """Replaces the text."""
+        if self._live is not None:
+            self._live.update(text)
 
 
 class ProgressLine(LiveLine):

@@ -167,11 +167,11 @@ def drive(
     if checkpoints is not None and saves and (suspended or (finished and keep_end)):
         # A run that was interrupted within an event cannot be saved; its last snapshot counts.
         if group.any(stop.interrupt.was_heard()):
-            kept = bool(group.tell(int(group.first and checkpoints.latest() is not None)))
+            kept = bool(group.broadcast(int(group.first and checkpoints.latest() is not None)))
         else:
             kept = checkpoints.save(simulation, last)
         if kept and suspended:
-            group.settle(_suspend)
+            group.agree(_suspend)
     simulation.finish(interrupted=not finished)
     return last
 

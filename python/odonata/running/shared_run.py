@@ -29,10 +29,10 @@ def run(
 
     Raises `InputError` in the first process before anything is created.
     """
-    group.settle(lambda: _refuse_baselines(json.loads(simulation.scenario_json())))
+    group.agree(lambda: _refuse_baselines(json.loads(simulation.scenario_json())))
     with contextlib.ExitStack() as open_folder:
-        group.settle(lambda: open_folder.enter_context(folder))
-        group.settle(lambda: _refuse_separate_disks(folder))
+        group.agree(lambda: open_folder.enter_context(folder))
+        group.agree(lambda: _refuse_separate_disks(folder))
         runner.drive(simulation, report if group.first else None, stop, folder.checkpoints, group=group)
 
         def publish() -> Path | None:
@@ -41,7 +41,7 @@ def run(
             runner.write(simulation, folder.path)
             return folder.publish()
 
-        return group.settle(publish)
+        return group.agree(publish)
 
 
 def _refuse_baselines(scenario: dict[str, dict[str, object]]) -> None:

@@ -115,7 +115,7 @@ def place() -> Path:
     return Path(platformdirs.user_cache_dir("odonata", appauthor=False)) / "rates.json"
 
 
-def tell(report: dict[str, Any], rates: Callable[[str], list[Rate]] | None = None) -> dict[str, Any]:
+def estimate_time(report: dict[str, Any], rates: Callable[[str], list[Rate]] | None = None) -> dict[str, Any]:
     """Adds the time of the run to the report of `check`, from `rates` by unit (default: this computer's)."""
     cost = report["cost"]
     if cost is not None:

@@ -7,8 +7,9 @@ import os
 import signal
 import socket
 import threading
+import time
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from odonata import _core
 from odonata.errors import INTERRUPTED
@@ -28,6 +29,27 @@ DISTURB_EVERY_S = 0.1
 
 #: The number of signals after which the process ends immediately, if user code blocks the others.
 MOST_SIGNALS = 3
+
+
+class Stop(Protocol):
+    """Says whether work is to stop."""
+
+    @property
+    def requested(self) -> bool:
+        """Whether it is."""
+
+
+class Deadline:
+    """Stops work when it is requested, and at a time of `time.monotonic`."""
+
+    def __init__(self, stop: Stop, at_s: float) -> None:
+        self._stop = stop
+        self._at_s = at_s
+
+    @property
+    def requested(self) -> bool:
+        """Whether the work is to stop."""
+        return self._stop.requested or time.monotonic() >= self._at_s
 
 
 class StopRequest:

@@ -120,7 +120,7 @@ def _settings(task: runner.Task, tier: str) -> runner.Task:
     found = []
     network, jobs = content.get("network"), content.get("jobs")
     if isinstance(network, dict):
-        of_tiers = {"analytic": ("analytic", "mixed"), "coupling_interval": ("mixed",)}
+        of_tiers = {"analytic": ("analytic", "mixed"), "coupling_interval": ("mixed",), "ethernet": ()}
         found += [network.pop(key, None) for key, of in of_tiers.items() if tier not in of]
     if tier != "mixed":
         tables = [job for job in jobs if isinstance(job, dict)] if isinstance(jobs, list) else []

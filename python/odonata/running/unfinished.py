@@ -93,7 +93,7 @@ def prepare(
     one of `inputs`. `stop` ends the preparation. Raises `InputError` before anything is created or changed.
     """
     kind = ResultFolder if group.first else RemoteFolder
-    folder = group.settle(lambda: kind(out, replace=replace, inputs=inputs))
+    folder = group.agree(lambda: kind(out, replace=replace, inputs=inputs))
     place = place_of(folder.target)
     there = group.first and place.is_dir()
 
@@ -102,8 +102,8 @@ def prepare(
             _refuse_unfinished(place, folder.target, replace=replace, resume=resume)
         return _checkpoints(place, None).latest() if there and resume else None
 
-    saved = _checkpoints(place, None, group=group).tell(group.settle(left))
-    simulation = group.settle(
+    saved = _checkpoints(place, None, group=group).broadcast(group.agree(left))
+    simulation = group.agree(
         lambda: (
             task.build(shared=group.size > 1, stop=stop)
             if saved is None

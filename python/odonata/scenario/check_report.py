@@ -6,7 +6,7 @@ import os
 from typing import Any, TextIO
 
 from odonata.base.terminal import console, explain, say, show_table, table
-from odonata.base.wording import cables, digits, duration, rate, share, size
+from odonata.base.wording import counted, digits, duration, rate, share, size
 from odonata.scenario import run_fidelity
 
 _CLASSES = ("terminal", "local", "global", "column")
@@ -111,15 +111,15 @@ def _counted(jobs: list[dict[str, Any]]) -> list[str]:
         ranks = f"{job['counted_ranks']:,} of its {job['ranks']:,} ranks"
         part = f"{digits(100 * job['counted_share'])}%"
         if job["at_least"]:
-            said = f"a lower bound; {ranks} have more operations than counted"
+            how = f"a lower bound; {ranks} have more operations than counted"
         elif job["counted_share"] < 1.0:
             whose = ranks if job["counted_ranks"] < job["ranks"] else "its ranks"
-            said = f"extrapolated from {part} of the operations of {whose}"
+            how = f"extrapolated from {part} of the operations of {whose}"
         elif job["counted_ranks"] < job["ranks"]:
-            said = f"extrapolated from {ranks}"
+            how = f"extrapolated from {ranks}"
         else:
             continue
-        lines.append(f"traffic of {job['name']}: {said}")
+        lines.append(f"traffic of {job['name']}: {how}")
     more = len(lines) - _MOST_COUNTED
     return lines if more <= 0 else [*lines[:_MOST_COUNTED], f"and likewise for {more} more jobs"]
 
@@ -149,7 +149,7 @@ def _machine(report: dict[str, Any]) -> list[str]:
             else []
         ),
         *(
-            f"{cables(machine[key])} {state}"
+            f"{counted(machine[key], 'cable')} {state}"
             for key, state in (
                 ("failed_links", "failed"),
                 ("degraded_links", "degraded"),
@@ -212,7 +212,7 @@ def _traffic_class(one: dict[str, Any]) -> str:
     whose = [f"{what} of {_names(one[key])}" for key, what in kinds if one[key]]
     return (
         f"{one['name']}: at least {100 * one['share']:.3g}% of a link, priority {one['priority']}, "
-        f"channels of its own: {_by_class(one['virtual_channels'])}; {', '.join(whose) or 'nobody names it'}"
+        f"channels of its own: {_by_class(one['virtual_channels'])}; {', '.join(whose) or 'used by no job'}"
     )
 
 

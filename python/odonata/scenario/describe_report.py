@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TextIO
 
 from odonata.base.terminal import console, explain, say, show_table, table
-from odonata.base.wording import cables, duration, size
+from odonata.base.wording import counted, duration, size
 from odonata.scenario.check_report import routing
 
 
@@ -32,13 +32,17 @@ def _machine(description: dict[str, Any]) -> list[str]:
         f"and {_span(description['nodes_per_group'])} nodes",
         f"diameter: {'' if diameter['exact'] else 'at least '}{diameter['nodes']} cables between routers "
         f"with nodes, {diameter['routers']} between any two",
-        f"bisection: {'' if bisection['defined'] else 'at most '}{cables(bisection['cables'])}"
+        f"bisection: {'' if bisection['defined'] else 'at most '}{counted(bisection['cables'], 'cable')}"
         + (" as built, those that failed included" if description["failed_links"] else ""),
     ]
     if failed := description["failed_links"]:
-        lines.append(f"{cables(failed)} failed")
+        lines.append(f"{counted(failed, 'cable')} failed")
     if degraded := description["degraded_links"]:
-        lines.append(f"{cables(degraded)} with less than full bandwidth")
+        lines.append(f"{counted(degraded, 'cable')} with less than full bandwidth")
+    if own := description["own_latencies"]:
+        shortest, longest = duration(own["shortest_s"]), duration(own["longest_s"])
+        span = shortest if shortest == longest else f"{shortest} to {longest}"
+        lines.append(f"{counted(own['cables'], 'cable')} with a latency of their own: {span}")
     return lines
 
 

@@ -34,6 +34,7 @@ from odonata.scenario.table import Choice, ScenarioTable, Table
 __all__ = [
     "Acknowledge",
     "AdaptiveRequests",
+    "Affinity",
     "Algorithm",
     "AllToAll",
     "Allgather",
@@ -54,6 +55,7 @@ __all__ = [
     "AssignmentList",
     "Asymmetric",
     "BadpermYarc",
+    "Balancing",
     "Bandwidth",
     "Barrier",
     "BarrierWorkload",
@@ -77,6 +79,7 @@ __all__ = [
     "ComputeWorkload",
     "CongestionControl",
     "CongestionKind",
+    "Control",
     "Cosmoflow",
     "CosmoflowIo",
     "CrystalRouter",
@@ -91,7 +94,6 @@ __all__ = [
     "DragonflyPlus",
     "Drain",
     "DrainPolicy",
-    "EagerThreshold",
     "Eviction",
     "ExscanWorkload",
     "FailedLink",
@@ -112,7 +114,9 @@ __all__ = [
     "HostLinks",
     "HotSpot",
     "HyperX",
+    "InGroup",
     "Incast",
+    "InferenceWorkload",
     "InjectionVc",
     "InputQueues",
     "Ior",
@@ -125,6 +129,7 @@ __all__ = [
     "JobStart",
     "JobStartTable",
     "Knowledge",
+    "KvTransfer",
     "Layout",
     "LayoutStriped",
     "Library",
@@ -142,12 +147,13 @@ __all__ = [
     "Metadata",
     "Milc",
     "Mpi",
+    "MpiLibrary",
     "Multigrid",
     "NcclAlgorithm",
     "NcclCollective",
     "NcclProtocol",
     "NcclWorkload",
-    "Neighbours",
+    "Neighbors",
     "Nekbone",
     "Network",
     "NextGroup",
@@ -156,9 +162,11 @@ __all__ = [
     "NodeClass",
     "Nodes",
     "Nvme",
+    "Offload",
     "OnFailure",
     "Optimism",
     "OptimumInterval",
+    "OtherGroups",
     "Pairs",
     "PerByte",
     "Permutation",
@@ -171,14 +179,17 @@ __all__ = [
     "Policy",
     "Position",
     "Progress",
+    "Queues",
     "RailOptimized",
     "Rate",
+    "RateAbove",
     "Reach",
     "ReadPolicy",
     "Reduce",
     "ReduceScatter",
     "ReduceScatterWorkload",
     "ReduceWorkload",
+    "RendezvousForm",
     "RouterException",
     "RouterModel",
     "Routing",
@@ -193,10 +204,13 @@ __all__ = [
     "SeekCurve",
     "Selection",
     "SendQueues",
+    "Settings",
     "Sharing",
     "Shift",
     "Shuffle",
+    "SizeOrNone",
     "SlimFly",
+    "Spread",
     "Ssd",
     "StageIn",
     "Start",
@@ -215,7 +229,9 @@ __all__ = [
     "TrafficClass",
     "TrainingGradients",
     "TrainingModel",
+    "TrainingStraggler",
     "TrainingWorkload",
+    "Transport",
     "Transpose",
     "Turn",
     "Uniform",
@@ -230,13 +246,16 @@ __all__ = [
 ]
 
 
-Fidelity = Literal["packet", "flow", "analytic"]
+Fidelity = Literal["packet", "flow", "ethernet", "analytic"]
 """How a fabric carries messages.
 
 `packet`: As packets, from router to router.
 
 `flow`: As flows with max-min fair rates over the links of their paths (D. Bertsekas, R. Gallager, Data
 Networks, 1992, 6.5.2). Flows share links; there are no packets, queues or buffers.
+
+`ethernet`: As packets of an Ethernet, whose switches mark, trim, drop or pause, under a transport of the
+hosts.
 
 `analytic`: By the LogGP model (A. Alexandrov et al., SPAA 1995), without contention in the network. GOAL
 schedules follow the LogGOPS model of LogGOPSim.
@@ -375,8 +394,8 @@ class JobFiles(Table):
 
 
 class PlacementTable(Table):
-    """Explicit nodes: `{ nodes = [...] }`, `{ clients = [...] }`, `{ file = "...", slot = 0 }`; or `{ dims =
-    [...], block = [...] }`.
+    """Explicit nodes: `{ nodes = [...] }`, `{ hosts = [...] }`, `{ clients = [...] }`, `{ file = "...", slot
+    = 0 }`; or `{ dims = [...], block = [...] }`.
     """
 
     block: list[Annotated[int, Field(ge=0)]] | None = None
@@ -395,6 +414,11 @@ class PlacementTable(Table):
     file: str | None = None
     """A CSV file with a header and the columns slot, rank, terminal (node number); relative to the
     scenario's folder.
+    """
+
+    hosts: list[str] | None = None
+    """Names of hosts, on a preset of a machine whose hosts have names: `lumi` ("x1302c0s3b0n0" or
+    "nid006742"), `leonardo` ("lrdn0183") or `marenostrum5` ("as03r2b17").
     """
 
     nodes: list[Annotated[int, Field(ge=0)]] | None = None
@@ -646,8 +670,8 @@ class Amg(Table):
     """
 
     setup: Time = "4.1344 s"
-    """Computation before the first cycle, in which the solver sets up its levels. Default: 91.4 %, as
-    measured on 27 ranks, of the computation of 60.34 % of 7.5 s that was measured on 13,824 ranks.
+    """Computation before the first cycle, in which the solver sets up its levels. Default: 91.4%, as
+    measured on 27 ranks, of the computation of 60.34% of 7.5 s that was measured on 13,824 ranks.
     """
 
 
@@ -664,7 +688,7 @@ class Multigrid(Table):
 
     compute: Time = "5.022234 s"
     """Computation of each rank in all cycles together; each exchange follows a part of it that is
-    proportional to the points of its level. Default: 96.6 % of 5.199 s, as measured on 110,592 ranks.
+    proportional to the points of its level. Default: 96.6% of 5.199 s, as measured on 110,592 ranks.
     """
 
     cycles: Annotated[int, Field(ge=0)] = 1
@@ -728,8 +752,8 @@ class CrystalRouter(Table):
     """
 
     compute: Time = "150.7 ms"
-    """Computation of each rank in all rounds together; an equal part precedes each exchange. Default: 11 %
-    of 1.37 s, as measured on 10,000 ranks.
+    """Computation of each rank in all rounds together; an equal part precedes each exchange. Default: 11% of
+    1.37 s, as measured on 10,000 ranks.
     """
 
     header: Bytes = "4 B"
@@ -743,7 +767,7 @@ class CrystalRouter(Table):
     rounds: Annotated[int, Field(ge=0)] = 60
     """Number of rounds. The trace's matrix does not show it."""
 
-Barrier = Literal["auto", "dissemination", "recursive-doubling", "double-ring", "tree"]
+Barrier = Literal["auto", "dissemination", "recursive-doubling", "double-ring", "tree", "offload"]
 """The algorithm of barriers.
 
 `auto`: The library's choice.
@@ -755,6 +779,8 @@ Barrier = Literal["auto", "dissemination", "recursive-doubling", "double-ring", 
 `double-ring`: A signal travels a ring twice.
 
 `tree`: Up a binomial tree and down again.
+
+`offload`: Up a tree of network interfaces and down again (`mpi.offload`).
 """
 
 
@@ -773,7 +799,7 @@ class BarrierWorkload(Table):
     overlap: bool = False
     """Whether the call is non-blocking and the ranks compute before they wait for it."""
 
-Broadcast = Literal["auto", "binomial", "scatter-recursive-doubling", "scatter-ring", "linear", "chain", "binary", "split-binary"]
+Broadcast = Literal["auto", "binomial", "scatter-recursive-doubling", "scatter-ring", "linear", "chain", "binary", "split-binary", "segmented-binomial", "bine-latency", "bine-bandwidth"]
 """The algorithm of broadcasts.
 
 `auto`: The library's choice.
@@ -792,6 +818,14 @@ number of ranks is not a power of two.
 `binary`: In segments along a binary tree.
 
 `split-binary`: One half of the data in segments down each half of a binary tree, then pairs swap halves.
+
+`segmented-binomial`: In segments along a binomial tree, to all children at once.
+
+`bine-latency`: Along a bine tree, to all children at once; like `auto` if the number of ranks is not a
+power of two.
+
+`bine-bandwidth`: Scatter along a bine tree, then all-gather along a bine butterfly; like `auto` if the
+number of ranks is not a power of two.
 """
 
 
@@ -816,7 +850,7 @@ class BroadcastWorkload(Table):
     root: Annotated[int, Field(ge=0)] = 0
     """The rank with the data."""
 
-Reduce = Literal["auto", "binomial", "reduce-scatter-gather", "linear", "chain", "binary", "segmented-binomial"]
+Reduce = Literal["auto", "binomial", "reduce-scatter-gather", "linear", "chain", "binary", "segmented-binomial", "bine-latency", "bine-bandwidth"]
 """The algorithm of reductions to one rank.
 
 `auto`: The library's choice.
@@ -832,6 +866,11 @@ Reduce = Literal["auto", "binomial", "reduce-scatter-gather", "linear", "chain",
 `binary`: In segments along a binary tree.
 
 `segmented-binomial`: In segments along a binomial tree.
+
+`bine-latency`: Along a bine tree; like `auto` if the number of ranks is not a power of two.
+
+`bine-bandwidth`: Reduce-scatter along a bine butterfly, then gather along a bine tree; like `auto` if the
+number of ranks is not a power of two.
 """
 
 
@@ -861,7 +900,7 @@ class ReduceWorkload(Table):
     root: Annotated[int, Field(ge=0)] = 0
     """The rank that gets the result."""
 
-Allreduce = Literal["auto", "recursive-doubling", "reduce-scatter-allgather", "ring", "segmented-ring", "reduce-broadcast"]
+Allreduce = Literal["auto", "recursive-doubling", "reduce-scatter-allgather", "ring", "segmented-ring", "reduce-broadcast", "bine-latency", "bine-bandwidth", "bine-segmented", "offload"]
 """The algorithm of all-reduces.
 
 `auto`: The library's choice.
@@ -875,6 +914,16 @@ Allreduce = Literal["auto", "recursive-doubling", "reduce-scatter-allgather", "r
 `segmented-ring`: Like `ring`, summed segment by segment.
 
 `reduce-broadcast`: Reduce to rank 0 and broadcast, along binomial trees.
+
+`bine-latency`: Whole vectors along a bine butterfly; like `auto` if the number of ranks is not a power of
+two.
+
+`bine-bandwidth`: Reduce-scatter and all-gather along bine butterflies; like `auto` if the number of ranks
+is not a power of two.
+
+`bine-segmented`: Like `bine-bandwidth`, with segments in the reduce-scatter.
+
+`offload`: Up a tree of network interfaces and down again (`mpi.offload`).
 """
 
 
@@ -901,7 +950,7 @@ class AllreduceWorkload(Table):
     overlap: bool = False
     """Whether the call is non-blocking and the ranks compute before they wait for it."""
 
-Gather = Literal["auto", "binomial", "linear", "linear-sync"]
+Gather = Literal["auto", "binomial", "linear", "linear-sync", "bine-latency"]
 """The algorithm of gathers.
 
 `auto`: The library's choice.
@@ -911,6 +960,8 @@ Gather = Literal["auto", "binomial", "linear", "linear-sync"]
 `linear`: From all to the root directly, one after the other.
 
 `linear-sync`: The root requests a first segment and the rest from one rank after the other.
+
+`bine-latency`: Along a bine tree; like `auto` if the number of ranks is not a power of two.
 """
 
 
@@ -935,7 +986,7 @@ class GatherWorkload(Table):
     root: Annotated[int, Field(ge=0)] = 0
     """The rank that gets the data."""
 
-Scatter = Literal["auto", "binomial", "linear"]
+Scatter = Literal["auto", "binomial", "linear", "bine-latency"]
 """The algorithm of scatters.
 
 `auto`: The library's choice.
@@ -943,6 +994,8 @@ Scatter = Literal["auto", "binomial", "linear"]
 `binomial`: A binomial tree.
 
 `linear`: From the root to all directly, one after the other.
+
+`bine-latency`: Along a bine tree; like `auto` if the number of ranks is not a power of two.
 """
 
 
@@ -967,7 +1020,7 @@ class ScatterWorkload(Table):
     root: Annotated[int, Field(ge=0)] = 0
     """The rank with the data."""
 
-Allgather = Literal["auto", "recursive-doubling", "bruck", "ring", "neighbor-exchange"]
+Allgather = Literal["auto", "recursive-doubling", "bruck", "ring", "neighbor-exchange", "linear", "sparbit", "bine-permute", "bine-send", "bine-block-by-block", "bine-two-blocks"]
 """The algorithm of all-gathers.
 
 `auto`: The library's choice.
@@ -980,6 +1033,23 @@ two.
 `ring`: Block by block around a ring.
 
 `neighbor-exchange`: Neighbors swap two blocks at a time; like `auto` for an odd number of ranks.
+
+`linear`: All messages posted at once.
+
+`sparbit`: Over distances p/2, ..., 2, 1, one message per block; like `auto` if the number of ranks is not
+a power of two.
+
+`bine-permute`: A bine butterfly, blocks reordered by copies; like `auto` if the number of ranks is not a
+power of two.
+
+`bine-send`: A bine butterfly, ranks renumbered by one exchange; like `auto` if the number of ranks is not
+a power of two.
+
+`bine-block-by-block`: A bine butterfly, one message per block; like `auto` if the number of ranks is not
+a power of two.
+
+`bine-two-blocks`: A bine butterfly over growing distances, one or two messages per step; like `auto` if
+the number of ranks is not a power of two.
 """
 
 
@@ -1001,7 +1071,7 @@ class AllgatherWorkload(Table):
     overlap: bool = False
     """Whether the call is non-blocking and the ranks compute before they wait for it."""
 
-ReduceScatter = Literal["auto", "recursive-halving", "pairwise", "ring", "recursive-doubling", "reduce-then-scatter"]
+ReduceScatter = Literal["auto", "recursive-halving", "pairwise", "ring", "recursive-doubling", "reduce-then-scatter", "bine-permute", "bine-send"]
 """The algorithm of reduce-scatters.
 
 `auto`: The library's choice.
@@ -1016,6 +1086,12 @@ ReduceScatter = Literal["auto", "recursive-halving", "pairwise", "ring", "recurs
 ranks is not a power of two.
 
 `reduce-then-scatter`: Reduce to rank 0, then scatter.
+
+`bine-permute`: A bine butterfly, blocks reordered by copies; like `auto` if the number of ranks is not a
+power of two.
+
+`bine-send`: A bine butterfly, then each block goes to its rank; like `auto` if the number of ranks is not
+a power of two.
 """
 
 
@@ -1102,7 +1178,7 @@ class ExscanWorkload(Table):
     overlap: bool = False
     """Whether the call is non-blocking and the ranks compute before they wait for it."""
 
-Alltoall = Literal["auto", "bruck", "pairwise", "pairwise-exchange", "linear", "scattered"]
+Alltoall = Literal["auto", "bruck", "pairwise", "pairwise-exchange", "linear", "scattered", "bine-permute"]
 """The algorithm of all-to-alls of equal blocks.
 
 `auto`: The library's choice.
@@ -1117,6 +1193,9 @@ power of two.
 `linear`: All messages posted at once.
 
 `scattered`: `window` sends and receives posted at once and waited for.
+
+`bine-permute`: A bine butterfly, half of the blocks per step, reordered by copies; like `auto` if the
+number of ranks is not a power of two.
 """
 
 
@@ -1140,14 +1219,23 @@ class AlltoallWorkload(Table):
     overlap: bool = False
     """Whether the call is non-blocking and the ranks compute before they wait for it."""
 
-NcclAlgorithm = Literal["ring", "tree", "nvls"]
-"""The algorithm of an all-reduce.
+NcclAlgorithm = Literal["ring", "tree", "nvls", "collnet", "auto"]
+"""The algorithm of a collective.
 
 `ring`: A ring of all ranks.
 
 `tree`: Two binary trees over the hosts per channel, through chains of the GPUs of a host.
 
 `nvls`: Sums in the switches of each host, and two binary trees per channel between hosts on each rail.
+
+`collnet`: Sums in the switches of each host, and in those between hosts (SHARP), on each rail.
+
+`auto`: NCCL's choice of the first three, by its estimate of the time. Latencies are NCCL's as well.
+"""
+
+Bandwidth = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(B/s|kB/s|KiB/s|MB/s|MiB/s|GB/s|GiB/s|TB/s|TiB/s|Mbit/s|Gbit/s|Tbit/s|flits?/cycle)\s*$")]
+"""A bandwidth: a number and a size per second (B/s, kB/s, MiB/s, GB/s, GiB/s, ...), or Mbit/s, Gbit/s,
+Tbit/s; with network.clock also flits/cycle.
 """
 
 NcclCollective = Literal["all-reduce", "all-gather", "reduce-scatter", "broadcast"]
@@ -1162,7 +1250,7 @@ NcclCollective = Literal["all-reduce", "all-gather", "reduce-scatter", "broadcas
 `broadcast`: `ncclBroadcast`, from rank 0.
 """
 
-NcclProtocol = Literal["simple", "ll", "ll128"]
+NcclProtocol = Literal["simple", "ll", "ll128", "auto"]
 """The protocol that signals the arrival of data.
 
 `simple`: Chunks, each followed by a fence: full bandwidth, highest latency.
@@ -1170,6 +1258,8 @@ NcclProtocol = Literal["simple", "ll", "ll128"]
 `ll`: A flag of 4 B for every 4 B of data: half of the bandwidth, lowest latency.
 
 `ll128`: A flag of 8 B for every 120 B of data. Needs links that keep 128 B together, like NVLink.
+
+`auto`: NCCL's choice, by its estimate of the time. Latencies are NCCL's as well.
 """
 
 PerByte = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(ps/B|ns/B|[uµμ]s/B)\s*$")]
@@ -1182,11 +1272,16 @@ class NcclWorkload(Table):
     """
 
     algorithm: NcclAlgorithm = "ring"
-    """Algorithm of an all-reduce; other collectives use rings. NCCL's own choice by size is not modeled."""
+    """Algorithm of an all-reduce; other collectives use rings."""
 
     bytes: Bytes | None = None
     """Data size as counted by nccl-tests, e.g. "1 GiB": the vector of an all-reduce or a broadcast, all
     blocks of an all-gather or a reduce-scatter. Required.
+    """
+
+    channel_bandwidth: Bandwidth | None = None
+    """Highest rate of a channel of a ring, which a thread block copies. Default: none; if NCCL chooses, an
+    equal part of the links of a host.
     """
 
     channels: Annotated[int, Field(ge=1, le=64)] = 8
@@ -1216,6 +1311,24 @@ class NcclWorkload(Table):
     us"; by switches (`algorithm = "nvls"`) "13 us".
     """
 
+    network_bandwidth: Bandwidth = "50 GB/s"
+    """Rate of the network interface of each GPU that NCCL assumes for its choice."""
+
+    network_latency: Time = "0 s"
+    """Latency of the network that NCCL assumes for its choice, as the network's plugin states it, e.g. "35
+    us" for EFA of AWS. The simulated steps have that of the machine's links.
+    """
+
+    nvlink_bandwidth: Bandwidth = "370.8 GB/s"
+    """Rate of a GPU's NVLinks in each direction that NCCL assumes for its choice. Default: 18 links of 20.6
+    GB/s.
+    """
+
+    nvls_efficiency: Annotated[float, Field(le=1)] | None = None
+    """Part of the rate of the links that sums in switches reach, above 0, at most 1. Default: 1; if NCCL
+    chooses, its value for Hopper, 0.85.
+    """
+
     protocol: NcclProtocol = "simple"
     """The protocol that signals the arrival of data."""
 
@@ -1223,7 +1336,9 @@ class NcclWorkload(Table):
     """Time of the reduction per byte. Default: two reads and a write at the 3.35 TB/s of an H100."""
 
     step_latency: Time | None = None
-    """Time of a step in addition to its transfer. Default: by protocol, "6 us", LL "1 us", LL128 "2 us"."""
+    """Time of a step in addition to its transfer. Default: by protocol, "6 us", LL "1 us", LL128 "2 us"; if
+    NCCL chooses, NCCL's latency of NVLink.
+    """
 
 TrainingGradients = Literal["all-reduce", "sharded"]
 """The reduction of gradients.
@@ -1233,11 +1348,14 @@ TrainingGradients = Literal["all-reduce", "sharded"]
 `sharded`: A reduce-scatter, and an all-gather of the parameters (ZeRO, stages 1 and 2).
 """
 
-TrainingModel = Literal["gpt3-175b", "llama-3-8b", "llama-3-70b", "llama-3-405b", "mixtral-8x7b"]
+TrainingModel = Literal["gpt3-175b", "llama-2-7b", "llama-3-8b", "llama-3-70b", "llama-3-405b", "mixtral-8x7b", "deepseek-v3"]
 """A model with published sizes.
 
 `gpt3-175b`: GPT-3 with 175 billion parameters (T. Brown et al., "Language models are few-shot learners",
 2020, table 2.1).
+
+`llama-2-7b`: Llama 2 with 7 billion parameters (H. Touvron et al., "Llama 2", 2023, table 1; inner size
+and vocabulary of its published weights).
 
 `llama-3-8b`: Llama 3 with 8 billion parameters ("The Llama 3 herd of models", 2024, table 3).
 
@@ -1247,6 +1365,9 @@ TrainingModel = Literal["gpt3-175b", "llama-3-8b", "llama-3-70b", "llama-3-405b"
 
 `mixtral-8x7b`: Mixtral, 8 experts of which 2 are active (A. Jiang et al., "Mixtral of experts", 2024,
 table 1).
+
+`deepseek-v3`: DeepSeek-V3, 671 billion parameters: 256 experts of which 8 are active, a shared one, and 3
+dense layers (DeepSeek-AI, "DeepSeek-V3 technical report", 2024, section 4.2).
 """
 
 PipelineSchedule = Literal["1f1b", "gpipe"]
@@ -1256,6 +1377,16 @@ PipelineSchedule = Literal["1f1b", "gpipe"]
 
 `gpipe`: All forward, then all backward (GPipe).
 """
+
+
+class TrainingStraggler(Table):
+    """A rank that computes more slowly than the others."""
+
+    rank: Annotated[int, Field(ge=0)]
+    """The rank."""
+
+    slowdown: float
+    """Its computation times over those of the others, 1 to 1000."""
 
 
 class TrainingWorkload(Table):
@@ -1274,6 +1405,12 @@ class TrainingWorkload(Table):
 
     data: Annotated[int, Field(ge=0)] | None = None
     """Data parallel ranks. Default: the ranks of the job / (tensor x pipeline)."""
+
+    dense_inner: Annotated[int, Field(ge=0)] | None = None
+    """Inner size of their MLP. Default: that of the model, else `inner`."""
+
+    dense_layers: Annotated[int, Field(ge=0)] | None = None
+    """First layers with one MLP instead of experts. Default: those of the model, else 0."""
 
     element: Bytes = "2 B"
     """Size of an element of activations and gradients, e.g. "2 B" for bfloat16."""
@@ -1326,8 +1463,20 @@ class TrainingWorkload(Table):
     model: TrainingModel | None = None
     """A model with published sizes. Default: none, and all sizes are required."""
 
+    overlap_gradients: bool = False
+    """Whether the gradients of a layer are reduced while the last backward pass computes the layers before
+    it.
+    """
+
+    peak_flops: float = 989000000000000.0
+    """Highest floating-point operations of a GPU per second, for the MFU in results. Default: 989e12, dense
+    bfloat16 of an H100 SXM (NVIDIA's data sheet).
+    """
+
     pipeline: Annotated[int, Field(ge=1)] = 1
-    """Pipeline stages; a divisor of the layers."""
+    """Pipeline stages, at most one per layer. If they do not divide the layers, the first stages have one
+    more.
+    """
 
     recompute: bool = False
     """Whether a backward pass repeats the forward computation, because activations were not kept."""
@@ -1341,11 +1490,78 @@ class TrainingWorkload(Table):
     sequence: Annotated[int, Field(ge=0)] | None = None
     """Tokens of a sequence. Default: those of the model, else 2,048."""
 
+    shared_experts: Annotated[int, Field(ge=0)] | None = None
+    """Experts that see every token, beside these. Default: those of the model, else 0."""
+
+    straggler: TrainingStraggler | None = None
+    """A rank that computes more slowly than the others, e.g. { rank = 5, slowdown = 1.2 }."""
+
     tensor: Annotated[int, Field(ge=1)] = 1
     """Tensor parallel ranks."""
 
     vocabulary: Annotated[int, Field(ge=0)] | None = None
     """Words of the vocabulary. Default: those of the model, else 50,257."""
+
+KvTransfer = Literal["whole", "layerwise"]
+"""When keys and values go from prefill to decode.
+
+`whole`: After the last layer, in one message.
+
+`layerwise`: Those of each layer as soon as it is computed.
+"""
+
+
+class InferenceWorkload(Table):
+    """Inference of a transformer with prefill and decode on separate GPUs: the job has `prefill` x
+    `prefill_tensor` + `decode` x `decode_tensor` ranks, each a GPU.
+    """
+
+    batch: Annotated[int, Field(ge=1)] = 8
+    """Requests decoded together."""
+
+    decode: Annotated[int, Field(ge=1)] = 1
+    """Decode instances."""
+
+    decode_tensor: Annotated[int, Field(ge=0)] | None = None
+    """Tensor parallel ranks of a decode instance; a divisor or a multiple of `prefill_tensor`. Default: as
+    many.
+    """
+
+    element: Bytes = "2 B"
+    """Size of an element of weights, activations, keys and values, e.g. "2 B" for bfloat16."""
+
+    flops: float = 400000000000000.0
+    """Sustained floating-point operations of a GPU per second."""
+
+    interval: Time = "0 s"
+    """Time between their arrivals, e.g. "50 ms". "0 s": all arrive at the start."""
+
+    kv_transfer: KvTransfer = "whole"
+    """When keys and values go from prefill to decode."""
+
+    layers: Annotated[int, Field(ge=0)] | None = None
+    """Layers. Default: those of the model."""
+
+    memory_bandwidth: Bandwidth = "3.35 TB/s"
+    """Rate at which a GPU reads its memory. Default: 3.35 TB/s, that of an H100 SXM (NVIDIA's data sheet)."""
+
+    model: TrainingModel | None = None
+    """The model. Required."""
+
+    output: Annotated[int, Field(ge=1)] = 128
+    """Tokens of an answer."""
+
+    prefill: Annotated[int, Field(ge=1)] = 1
+    """Prefill instances."""
+
+    prefill_tensor: Annotated[int, Field(ge=1)] = 1
+    """Tensor parallel ranks of a prefill instance."""
+
+    prompt: Annotated[int, Field(ge=1)] = 2048
+    """Tokens of a prompt."""
+
+    requests: Annotated[int, Field(ge=1)] = 16
+    """Requests."""
 
 
 class ComputeWorkload(Table):
@@ -1357,12 +1573,12 @@ class ComputeWorkload(Table):
     time: Time = "1 ms"
     """Duration of each computation."""
 
-Pairs = Literal["0-1", "neighbours", "halves"]
+Pairs = Literal["0-1", "neighbors", "halves"]
 """The pairs of ranks.
 
 `0-1`: Rank 0 with rank 1; the other ranks are idle.
 
-`neighbours`: Rank 0 with 1, 2 with 3, 4 with 5, ...
+`neighbors`: Rank 0 with 1, 2 with 3, 4 with 5, ...
 
 `halves`: Rank r with r + ranks/2, across the middle of the job: with a contiguous placement every pair
 crosses the bisection.
@@ -1907,7 +2123,7 @@ Turn = Literal["random", "in-order"]
 """
 
 
-class Neighbours(Table):
+class Neighbors(Table):
     """Synthetic traffic to the neighbors on a grid of ranks; open-loop."""
 
     alpha: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -2663,10 +2879,10 @@ class Shift(Table):
     `time_limit`; none with `messages` or `until`.
     """
 
-GridStep = Literal["neighbour", "diagonal", "tornado", "next", "transpose", "complement-reverse"]
+GridStep = Literal["neighbor", "diagonal", "tornado", "next", "transpose", "complement-reverse"]
 """The destination of a rank at a router with coordinates c of a grid with extents k.
 
-`neighbour`: To c + 1 (modulo k) in every dimension.
+`neighbor`: To c + 1 (modulo k) in every dimension.
 
 `diagonal`: To c + k / 2, rounded down (modulo k), in every dimension: the far end of the diagonal, across
 the bisection.
@@ -3015,6 +3231,9 @@ class Workload(Choice):
     training: TrainingWorkload | None = None
     """Training of a transformer with data, tensor, pipeline and expert parallelism."""
 
+    inference: InferenceWorkload | None = None
+    """Inference of a transformer with prefill and decode on separate GPUs."""
+
     compute: ComputeWorkload | None = None
     """Computation alone."""
 
@@ -3044,7 +3263,7 @@ class Workload(Choice):
     permutation: Permutation | None = None
     """Synthetic traffic: each rank to one other."""
 
-    neighbours: Neighbours | None = None
+    neighbors: Neighbors | None = None
     """Synthetic traffic: to the neighbors on a grid of 1 to 4 dimensions."""
 
     hot_spot: HotSpot | None = Field(default=None, validation_alias="hot-spot", serialization_alias="hot-spot")
@@ -3225,6 +3444,24 @@ Cables = Literal["all"] | Annotated[int, Field(ge=1)]
 
 
 
+class OtherGroups(Table):
+    """Groups that differ from the first ones; the last groups of the machine."""
+
+    groups: Annotated[int, Field(ge=1)]
+    """Number of these groups, part of `groups`."""
+
+    cables: Annotated[int, Field(ge=1)] | None = None
+    """Cables between each pair of these groups. Default: `cables`."""
+
+    cables_to: list[Annotated[int, Field(ge=0)]] | None = None
+    """Cables between one of these groups and each group before: one number for the first groups, then one
+    for each earlier entry of the list. Default: `cables` for all.
+    """
+
+    nodes: Annotated[int, Field(ge=1)] | None = None
+    """Nodes per router with nodes. Default: as in the first groups."""
+
+
 class Dragonfly(Table):
     """A dragonfly with one-dimensional groups (J. Kim, W. Dally, S. Scott, D. Abts, ISCA 2008). Balanced:
     routers_per_group = 2 nodes_per_router = 2 global_ports_per_router. The four sizes are required, here
@@ -3239,6 +3476,12 @@ class Dragonfly(Table):
     pairs).
     """
 
+    global_cables: str | None = None
+    """A CSV file of all global cables, with the columns a and b: the numbers of two routers; relative to the
+    scenario's folder. `arrangement`, `cables` and `other_groups` have no effect then. Default: by
+    `arrangement`.
+    """
+
     global_ports_per_router: Annotated[int, Field(ge=0)] | None = None
     """Global ports per router, h. Required."""
 
@@ -3247,6 +3490,11 @@ class Dragonfly(Table):
 
     nodes_per_router: Annotated[int, Field(ge=1)] | None = None
     """Nodes per router, p: compute nodes and storage servers together. Required."""
+
+    other_groups: list[OtherGroups] | None = None
+    """Kinds of groups with other numbers of nodes or cables; `cables` must be a number then. They are the
+    last groups, in the order of the list. Default: none.
+    """
 
     routers_per_group: Annotated[int, Field(ge=1)] | None = None
     """Routers per group, a. Required."""
@@ -3329,6 +3577,11 @@ class DragonflyPlus(Table):
 
     nodes_per_leaf: Annotated[int, Field(ge=1)] | None = None
     """Nodes per leaf router: compute nodes and storage servers together. Required."""
+
+    other_groups: list[OtherGroups] | None = None
+    """Kinds of groups with other numbers of nodes or cables; `cables` must be a number then. They are the
+    last groups, in the order of the list. Default: none.
+    """
 
     spines_per_group: Annotated[int, Field(ge=1)] | None = None
     """Spine routers of a group. Required."""
@@ -3433,6 +3686,11 @@ class Torus(Table):
     nodes_per_router: Annotated[int, Field(ge=1)] = 1
     """Nodes per router: compute nodes and storage servers together."""
 
+    open_dims: list[Annotated[int, Field(ge=0)]] | None = None
+    """Dimensions of a torus, from 0, whose lines have no wrap-around cable, e.g. [3, 5] for the axes A and C
+    of Tofu. Default: none.
+    """
+
 
 class PolarFly(Table):
     """A PolarFly (K. Lakhotia et al., SC 2022): the polarity graph of q^2 + q + 1 routers, each pair at most
@@ -3501,6 +3759,11 @@ class SlimFly(Table):
 class Machine(Table):
     """The machine's graph: exactly one kind, and its faulty cables."""
 
+    cables: str | None = None
+    """A CSV file that gives cables a bandwidth or latency of their own; relative to the scenario's folder.
+    Default: none.
+    """
+
     degraded_links: list[DegradedLink] | None = None
     """Cables between routers with reduced bandwidth. Default: none."""
 
@@ -3529,6 +3792,12 @@ class Machine(Table):
     hyperx: HyperX | None = None
     """A HyperX: a grid of routers with fully connected lines, such as the flattened butterfly."""
 
+    interfaces: Annotated[int, Field(ge=1, le=64)] | None = None
+    """Network interfaces of each node, 1 to 64: rails. Each has a link to the node's router. The sizes of
+    the kind count interfaces: a router with 16 nodes by its kind has 4 nodes with `interfaces = 4`.
+    `nic.affinity` and `nic.stripe_above` decide which interfaces carry a message. Default: 1.
+    """
+
     mesh: Torus | None = None
     """A grid of routers without wrap-around cables."""
 
@@ -3550,6 +3819,9 @@ class Machine(Table):
 
     torus: Torus | None = None
     """A grid of routers with wrap-around cables."""
+
+SizeOrNone = Literal["none"] | Bytes
+
 
 
 class Jitter(Table):
@@ -3662,13 +3934,52 @@ class Collectives(Table):
     by a workload. "auto" posts 32.
     """
 
-EagerThreshold = Literal["none"] | Bytes
 
+class RateAbove(Table):
+    """A rate of work on more than so many bytes."""
 
-Bandwidth = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(B/s|kB/s|KiB/s|MB/s|MiB/s|GB/s|GiB/s|TB/s|TiB/s|Mbit/s|Gbit/s|Tbit/s|flits?/cycle)\s*$")]
-"""A bandwidth: a number and a size per second (B/s, kB/s, MiB/s, GB/s, GiB/s, ...), or Mbit/s, Gbit/s,
-Tbit/s; with network.clock also flits/cycle.
+    above: Bytes
+    """The rate applies to work on more bytes than this."""
+
+    rate: Bandwidth
+    """Bytes per second."""
+
+MpiLibrary = Literal["openmpi-ucx", "cray-mpich-ofi", "mpich", "fujitsu"]
+"""A named set of keys of the table `mpi`: costs and protocols of an MPI library on the network that it was
+measured on.
+
+`openmpi-ucx`: Open MPI 4.1 with UCX on InfiniBand HDR.
+
+`cray-mpich-ofi`: Cray MPICH 8.1 with libfabric on Slingshot 11.
+
+`mpich`: MPICH: the defaults of this table.
+
+`fujitsu`: Fujitsu MPI 4.0 on Tofu Interconnect D.
 """
+
+
+class Offload(Table):
+    """Barriers and small all-reduces by the network interfaces, as by the collective engines of Aries (B.
+    Alverson et al., "Cray XC series network", 2012). Ranks form a tree. An interface waits for its rank
+    and for the messages of its children, and sends one to its parent; the result comes back the same way.
+    Only the call and its end occupy the processor.
+    """
+
+    delay: Time = "100 ns"
+    """Time in which an interface combines the messages of its children, or passes a result on; assumed."""
+
+    radix: Annotated[int, Field(ge=1)] = 32
+    """Maximum number of children of an interface; assumed."""
+
+    trees: Annotated[int, Field(ge=0)] = 1
+    """Trees of each interface. Communicators with lower numbers have one, and the world, number 0, is the
+    first; the others fall back to the library's choice.
+    """
+
+    up_to: Bytes = "64 B"
+    """Largest vector of an all-reduce; longer ones fall back to the library's choice. Default: the data of a
+    packet of Aries.
+    """
 
 Progress = Literal["asynchronous", "in-calls"]
 """When the MPI library of a rank does its protocol work: it answers a request to send, sends the data of a
@@ -3680,22 +3991,69 @@ granted one, advances a non-blocking collective.
 next.
 """
 
+RendezvousForm = Literal["put", "get"]
+"""The form of the rendezvous of long messages.
+
+`put`: The receiver answers the request to send, and the sender's library sends the data. The send is
+complete when the data have left.
+
+`get`: The receiver's library reads the data from the sender's memory (remote DMA get), without work of
+the sender's processor. The send is complete when the receiver's notice of the end arrives.
+"""
+
 
 class Mpi(Table):
     """Costs and protocols of MPI calls, algorithms of collectives. A message of b bytes reaches the network
-    interface `send_overhead` + `send_delay` + b x `send_per_byte` after its call. Only `send_overhead`
-    occupies the rank.
+    interface `send_delay` + b x `send_per_byte` after its call, an eager one b x `send_overhead_per_byte`
+    later. Meanwhile the call occupies the rank for `send_overhead`, and b x `send_overhead_per_byte` more
+    if the message is eager.
+    """
+
+    acknowledged_above: SizeOrNone | None = None
+    """Eager messages over the network that are longer than this complete at the sender when the
+    acknowledgment of the receiver's interface arrives; up to this size, when they have left. "none": all
+    when they have left.
     """
 
     call_jitter: Jitter | None = None
     """Random delay of each call, uniform in a range. Default: none."""
 
+    collective_overhead: Time = "0 s"
+    """Time that the begin of a collective occupies the rank: checks, choice of the algorithm, buffers."""
+
     collectives: Collectives = Field(default_factory=Collectives)
     """Algorithms of collectives."""
 
-    eager_threshold: EagerThreshold = "16 KiB"
+    control_delay: Time | None = None
+    """Delay of the answers of a rendezvous (clear to send, read request, notice of the end) and of
+    acknowledgments, in place of `send_delay`. Default: `send_delay`.
+    """
+
+    copy_rate: Bandwidth | None = None
+    """Rate of the local copies of a collective: of its input, of blocks that an algorithm packs or reorders,
+    e.g. "10 GB/s". Default: copies take no time.
+    """
+
+    copy_rates: list[RateAbove] | None = None
+    """Other rates for longer copies, by increasing size, e.g. [{ above = "16 MiB", rate = "5 GB/s" }]."""
+
+    eager_threshold: SizeOrNone = "16 KiB"
     """Size of the largest message that is sent without waiting for its receive (eager). Longer messages wait
     for it (rendezvous). "none": all messages are eager.
+    """
+
+    fetch_delay: Time = "0 s"
+    """Additional delay of an eager message longer than `inline_up_to`; does not occupy the rank."""
+
+    inline_up_to: SizeOrNone | None = None
+    """Messages over the network longer than this are fetched from memory by the interface, which takes
+    `fetch_delay`; shorter ones are written to the interface with the command. "none": nothing is fetched
+    separately.
+    """
+
+    library: MpiLibrary | None = None
+    """The MPI library whose costs and protocols apply: a named set of keys of this table, below the keys of
+    the preset and of the file. `odonata presets mpi-NAME` shows a set with its sources. Default: none.
     """
 
     local_bandwidth: Bandwidth = "16 GiB/s"
@@ -3703,6 +4061,9 @@ class Mpi(Table):
 
     local_latency: Time = "300 ns"
     """Latency of messages between ranks of one node; positive."""
+
+    offload: Offload = Field(default_factory=Offload)
+    """Collectives that network interfaces take over, where `collectives` selects "offload"."""
 
     progress: Progress = "asynchronous"
     """When the MPI library does its part of a rendezvous or of a non-blocking collective."""
@@ -3713,8 +4074,24 @@ class Mpi(Table):
     call.
     """
 
+    recv_overhead_per_byte: PerByte = "0 ps/B"
+    """Time per byte that completing the receive of an eager message occupies the rank, for a copy out of a
+    buffer of the library (O of LogGOPS). Messages over the network only.
+    """
+
+    reduce_rate: Bandwidth | None = None
+    """Rate at which a collective sums received data with its own, e.g. "10 GB/s" of vector. Default: sums
+    take no time.
+    """
+
+    reduce_rates: list[RateAbove] = []
+    """Other rates for longer sums, by increasing size, e.g. [{ above = "8 MiB", rate = "5 GB/s" }]."""
+
+    rendezvous: RendezvousForm = "put"
+    """The form of the rendezvous: the side that moves the data."""
+
     rendezvous_control: Bytes = "64 B"
-    """Size of the two control messages of a rendezvous."""
+    """Size of control messages: of the rendezvous, and acknowledgments."""
 
     rendezvous_zero_copy: bool = False
     """Whether the data of a rendezvous skip the delay `send_per_byte`, as with remote DMA."""
@@ -3724,6 +4101,11 @@ class Mpi(Table):
 
     send_overhead: Time = "200 ns"
     """Time that a send call occupies the rank (o of LogP)."""
+
+    send_overhead_per_byte: PerByte = "0 ps/B"
+    """Time per byte that the send call of an eager message occupies the rank, for a copy into a buffer of
+    the library (O of LogGOPS). Messages over the network only.
+    """
 
     send_per_byte: PerByte = "0 ps/B"
     """Additional delay per byte of the message, for example for a copy: "0.55 ns/B"."""
@@ -3810,6 +4192,115 @@ class CongestionControl(Table):
     """ECN: a port marks a packet if more than this waits behind it. Per flow: the backlog for the link to a
     node that slows down no flow. Default: 8 packets; per flow: 4 packets.
     """
+
+Control = Literal["nscc", "rccc", "constant"]
+"""How much a sender may have in flight.
+
+`nscc`: NSCC of Ultra Ethernet (Ultra Ethernet Specification 1.0, 2025): a window by delay and marks.
+
+`rccc`: RCCC of Ultra Ethernet: receivers grant credit, paced just below the rate of their link.
+
+`constant`: A constant window.
+"""
+
+Balancing = Literal["oblivious", "ecmp", "reps", "reps-legacy", "bitmap", "mixed"]
+"""How a packet gets its entropy value.
+
+`oblivious`: Every value once per round, in an order that each round draws anew.
+
+`ecmp`: One random value per flow.
+
+`reps`: Values that came back unmarked are used again, from a ring of eight; else a random one (T. Bonato
+et al., "REPS: recycled entropy packet spraying", 2024).
+
+`reps-legacy`: The same with a queue of values in place of the ring, and the first window in turn.
+
+`bitmap`: As "oblivious", but values that came back marked or trimmed are left out for a while.
+
+`mixed`: Values that came back unmarked first, else as "bitmap".
+"""
+
+Transport = Literal["uec", "roce"]
+"""The protocol between hosts.
+
+`uec`: Ultra Ethernet: packets arrive in any order, trimmed packets are reported at once and sent again
+selectively.
+
+`roce`: RoCE: a lossless network by priority flow control, one acknowledgment per packet, no window.
+"""
+
+
+class Settings(Table):
+    """Switches and transport of an Ethernet. They apply if `network.fidelity` is "ethernet".
+    `network.packet` is the payload of a full packet and `network.header` its header; `network.links`
+    gives bandwidth and latency.
+    """
+
+    acknowledge_every: Bytes | None = None
+    """Bytes on the wire after which a receiver sends an acknowledgment. Default: 16384 B."""
+
+    base_rtt: Time | None = None
+    """Round-trip time of a full packet and its acknowledgment over the longest path of an empty network.
+    Default: computed from links and topology.
+    """
+
+    congestion_control: Control = "nscc"
+    """How much a sender may have in flight."""
+
+    control_packet: Bytes | None = None
+    """Bytes on the wire of an acknowledgment and of a trimmed packet. Default: 64 B."""
+
+    ecn_high: Bytes | None = None
+    """Bytes that wait behind a packet from which it is always marked; between, the probability is linear.
+    Default: four fifths of the bandwidth-delay product.
+    """
+
+    ecn_low: Bytes | None = None
+    """Bytes that wait behind a packet up to which it is never marked. Default: a fifth of the bandwidth-
+    delay product.
+    """
+
+    entropies: Annotated[int, Field(ge=0)] | None = None
+    """Entropy values of a flow: a power of two, 1 to 65536; at most 64 with load balancing "bitmap" and
+    "mixed". Default: 64.
+    """
+
+    load_balancing: Balancing | None = None
+    """How a packet gets its entropy value, from which each switch computes its path. Default: "oblivious"
+    with transport "uec", "ecmp" with "roce".
+    """
+
+    pause_above: Annotated[int, Field(ge=0)] | None = None
+    """Packets from one input that wait in a switch, above which it pauses the sender of that input; only
+    with transport "roce". Default: 15.
+    """
+
+    queue: Bytes | None = None
+    """Bytes of data that wait at an output of a switch; control packets have twice as much. A packet beyond
+    is trimmed or dropped; with transport "roce" nothing limits the queue but pauses. Default: the
+    bandwidth-delay product, five times as much without trimming, in whole packets, in proportion to the
+    rate of the link.
+    """
+
+    record_flows: bool = False
+    """Whether the results have a table of all flows. Default: false."""
+
+    resume_below: Annotated[int, Field(ge=0)] | None = None
+    """Packets from one input below which it lets the sender go on. Default: 12."""
+
+    timeout: Time | None = None
+    """Time without any acknowledgment after which a sender sends its packets in flight again. Default: 15 us
+    and the time in which six full queues drain.
+    """
+
+    transport: Transport = "uec"
+    """The protocol between hosts, and what switches do with packets that find no room."""
+
+    trimming: bool | None = None
+    """Whether packets without room are trimmed to their header; otherwise they are dropped. Default: true."""
+
+    window: Bytes | None = None
+    """Largest window of a flow, and its first. Default: 1.5 bandwidth-delay products."""
 
 InputQueues = Literal["virtual-output", "fifo"]
 """Which packets of an input buffer compete for outputs.
@@ -3940,7 +4431,7 @@ CODES.
 `network.pipeline`: the router of cycle-accurate simulators. It needs `network.clock`.
 """
 
-Algorithm = Literal["minimal", "valiant", "progressive-adaptive", "ugal", "romm", "dimension-order", "bubble", "minimal-adaptive", "nearest-common-ancestor", "dal", "pxn", "up-down"]
+Algorithm = Literal["minimal", "valiant", "progressive-adaptive", "ugal", "romm", "dimension-order", "bubble", "minimal-adaptive", "nearest-common-ancestor", "dal", "pxn", "up-down", "shortest-paths", "k-shortest-paths", "table"]
 """The routing algorithm. Each machine family supports some of them.
 
 `minimal`: Always a shortest path.
@@ -3976,6 +4467,13 @@ that rail (PXN of NCCL 2.12, 2022).
 
 `up-down`: Over a spanning tree: first toward its root, then away from it (up*/down*: M. Schroeder et al.,
 "Autonet", 1991).
+
+`shortest-paths`: All shortest paths in cables, on any graph. `spread` selects one.
+
+`k-shortest-paths`: The `paths` shortest paths without a loop of each pair of routers, on any graph (J.
+Yen, "Finding the k shortest loopless paths in a network", 1971). `spread` selects one.
+
+`table`: The paths of the file `routes`.
 """
 
 Comparison = Literal["both", "sum"]
@@ -4003,6 +4501,15 @@ Divert = Literal["any", "own-global-ports"]
 `own-global-ports`: Only through its own global ports, as in CODES.
 """
 
+InGroup = Literal["minimal", "adaptive"]
+"""The paths between routers of one group.
+
+`minimal`: The cable between them.
+
+`adaptive`: The cable between them, or by the detour rule two cables over another router of the group, as
+on Cray Aries and Slingshot. The lengths are 1 and 2 cables.
+"""
+
 Knowledge = Literal["local", "global", "piggyback"]
 """Which loads the source router of an adaptive algorithm knows. Routers publish changes at multiples of
 `knowledge_interval`; other routers know them `knowledge_delay` later.
@@ -4024,6 +4531,17 @@ Selection = Literal["lightest", "random"]
 `lightest`: The least loaded port.
 
 `random`: A random port.
+"""
+
+Spread = Literal["flow", "packet", "adaptive"]
+"""How packets spread over the equal paths of two nodes.
+
+`flow`: All packets from a node to another take one path, chosen by a hash of both (ECMP: D. Thaler, C.
+Hopps, RFC 2991, 2000). The hash differs between routers and between seeds.
+
+`packet`: Every packet takes a random path (packet spraying).
+
+`adaptive`: Every packet takes the least loaded of `candidates` random paths, by their first ports.
 """
 
 Ties = Literal["random", "first", "source-parity"]
@@ -4096,10 +4614,10 @@ class Routing(Table):
 
     algorithm: Algorithm | None = None
     """The algorithm; if the machine's family does not have it, the error lists those that it has. On
-    dragonflies, traffic inside a group is always minimal. Default: the deterministic minimal algorithm of
-    the family: "dimension-order" on tori and meshes, "nearest-common-ancestor" on fat trees, "up-down" on
-    graphs from files, "minimal" on all others. The default routes around failed cables on every machine
-    of up to 8,192 routers.
+    dragonflies, traffic inside a group is minimal, except by `in_group`. Default: the deterministic
+    minimal algorithm of the family: "dimension-order" on tori and meshes, "nearest-common-ancestor" on
+    fat trees, "up-down" on graphs from files, "minimal" on all others. The default routes around failed
+    cables on every machine of up to 8,192 routers.
     """
 
     bias: Annotated[float, Field(ge=0, le=1000)] | None = None
@@ -4110,7 +4628,8 @@ class Routing(Table):
 
     candidates: Annotated[int, Field(ge=1, le=64)] | None = None
     """UGAL and progressive adaptive routing: number of random non-minimal paths to compare, 1 to 64. `up =
-    "adaptive"`: number of random upward ports from which the least loaded is taken. Default: 2.
+    "adaptive"` and `spread = "adaptive"`: number of random ports from which the least loaded is taken.
+    Default: 2.
     """
 
     comparison: Comparison | None = None
@@ -4135,6 +4654,11 @@ class Routing(Table):
     may divert a packet. Default: "any".
     """
 
+    in_group: InGroup | None = None
+    """UGAL and progressive adaptive routing on a dragonfly: the paths between routers of one group. Default:
+    "minimal".
+    """
+
     knowledge: Knowledge | None = None
     """UGAL: which loads the source router knows. Default: "local"."""
 
@@ -4149,8 +4673,21 @@ class Routing(Table):
     group; positive. Default: "100 ns".
     """
 
+    paths: Annotated[int, Field(ge=1, le=64)] | None = None
+    """K shortest paths: number of paths of each pair of routers, 1 to 64. Default: 4."""
+
+    routes: str | None = None
+    """Routes from a table: the CSV file, with the columns from, to, path or at, to, next (docs/routing.md);
+    relative to the scenario's folder. Required.
+    """
+
     selection: Selection | None = None
     """Minimal adaptive routing: which of several ports with room a packet takes. Default: "lightest"."""
+
+    spread: Spread | None = None
+    """Shortest paths, k shortest paths and routes from a table: how packets spread over the paths of two
+    nodes. Default: "flow".
+    """
 
     threshold: Bytes | None = None
     """Adaptive routing: a packet leaves its minimal path only if the backlog there exceeds this. UGAL: only
@@ -4237,13 +4774,23 @@ class Network(Table):
     differ in `jobs.fidelity`. Default: "10 us" if jobs use both models, else none.
     """
 
+    ethernet: Settings | None = None
+    """The switches and the transport of an Ethernet."""
+
     fidelity: Fidelity | None = None
     """How messages are carried: "packet" (default) from router to router, "flow" as flows with max-min fair
-    rates, or "analytic" by the LogGP model without contention.
+    rates, "ethernet" as packets of an Ethernet with losses or pauses, or "analytic" by the LogGP model
+    without contention.
     """
 
     flit: Bytes = "32 B"
     """Unit of buffer space and of cut-through. Every size of the scenario can be given in flits ("8 flits")."""
+
+    header: Bytes | None = None
+    """Bytes that each packet takes on a link in addition to its payload: headers, checksums, gaps; at most
+    the size of a packet. Buffers hold payload. Not with pipelined routers, whose flits hold the headers.
+    Default: none.
+    """
 
     input_queues: InputQueues = "virtual-output"
     """Which packets of an input buffer compete for outputs; only for input-queued routers."""
@@ -4275,6 +4822,25 @@ class Network(Table):
     with output-queued routers. Default: none, so that all traffic is in one class.
     """
 
+Affinity = Literal["block", "round-robin"]
+"""Which interface of a node serves a rank.
+
+`block`: Rank `r` of `n` on a node uses interface `r * interfaces / n`, rounded down: consecutive ranks
+share one. Cray MPICH's default.
+
+`round-robin`: Rank `r` on a node uses interface `r` modulo their number.
+"""
+
+Queues = Literal["fifo", "per-peer"]
+"""The order of the messages that share a send queue.
+
+`fifo`: First come, first served.
+
+`per-peer`: Messages to the same node are first come, first served, as on a queue pair of InfiniBand;
+different nodes take turns packet by packet. Control messages, which announce, request or acknowledge, go
+before all others.
+"""
+
 
 class NicRates(Table):
     """Highest send rate of the interfaces, by class of nodes."""
@@ -4304,19 +4870,44 @@ them.
 class Nic(Table):
     """The network interface of a node."""
 
+    affinity: Affinity | None = None
+    """Which interface of a node serves a rank, where `machine.interfaces` is above 1. A server answers each
+    of its clients on one interface, by the client's number. Default: "block".
+    """
+
     handoff: Jitter | None = None
     """Random delay, uniform in a range, of each handoff between host software and interface. Default: none."""
 
     message_delay: Time = "10 ns"
     """Time from the submission of a message to the interface until the message joins the interface's queue."""
 
+    message_gap: Time | None = None
+    """Least time from the start of one message to that of the next: "5 ns" is a rate of 200 million messages
+    per second. Default: none.
+    """
+
     message_queue: Annotated[int, Field(ge=1)] = 4194304
     """Largest number of messages that may wait at an interface, at least 1. A run that exceeds it ends as
     `queue-overflow`: sources that offer more load than the network accepts would fill the memory.
     """
 
+    message_rates: list[RateAbove] | None = None
+    """Other rates for longer messages, by increasing size, in place of `rate` and `rates`, e.g. [{ above =
+    "2 MiB", rate = "22 GB/s" }]: libraries move messages of different sizes in different ways. Not
+    without packets. Default: none.
+    """
+
+    one_way_above: Bytes | None = None
+    """With `queues = "per-peer"`: two nodes carry messages above this size one way at a time, as MPI
+    libraries over InfiniBand do, so that an exchange of two large messages has half the rate. Default: no
+    such size.
+    """
+
     queue: Annotated[int, Field(ge=1, le=16)] = 8
     """Number of packets that the interface prepares ahead of the terminal link, 1 to 16."""
+
+    queues: Queues | None = None
+    """The order of the messages in a send queue. Default: "fifo"."""
 
     rate: Bandwidth | None = None
     """Highest rate at which the interface sends, e.g. "2 GB/s". Default: the bandwidth of its link."""
@@ -4326,8 +4917,22 @@ class Nic(Table):
     left out use `rate`.
     """
 
+    receive_rate: Bandwidth | None = None
+    """Highest rate at which the interface receives. Default: the bandwidth of its link. Not with pipelined
+    routers.
+    """
+
     send_queues: SendQueues = "one"
     """Which messages of a node share a send queue at its interface."""
+
+    stripe_above: Bytes | None = None
+    """With `machine.interfaces` above 1: messages with data above this size go in equal parts over several
+    interfaces of both nodes, the interface of the rank and those after it, as MPI libraries do in the
+    rendezvous protocol. Not for synthetic traffic. Default: each message uses one interface.
+    """
+
+    stripe_interfaces: Annotated[int, Field(ge=2)] | None = None
+    """Number of interfaces of such a message, at least 2. Default: all of the node."""
 
 WallTime = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(s|min|h)\s*$")]
 """A time on the wall: a number and one of s, min, h."""
@@ -5222,9 +5827,10 @@ class Scenario(ScenarioTable):
     preset: str | None = None
     """A set of keys to start from: "codes-compatible" (the MFNetSim case study as it was run) or "mfnetsim"
     (as its paper describes it); a machine without jobs: "theta", "edison", "cori-like", "cori-like-
-    authors", "trinity" (Cray XC), "bluegene-p", "bluegene-q", "frontier-like" (Slingshot),
-    "dgx-h100-superpod-like" (GPUs with rails); BookSim 2's router without a machine: "booksim". Keys of
-    this file replace those of the preset one by one. Default: none.
+    authors", "trinity" (Cray XC), "bluegene-p", "bluegene-q", "frontier", "frontier-like", "lumi"
+    (Slingshot), "leonardo", "marenostrum5" (InfiniBand), "fugaku" (Tofu), "dgx-h100-superpod",
+    "dgx-h100-superpod-like", "dgx-gb200" (GPUs with rails); BookSim 2's router without a machine:
+    "booksim". Keys of this file replace those of the preset one by one. Default: none.
     """
 
     seed: Annotated[int, Field(ge=0, le=9223372036854775807)] = 1

@@ -16,6 +16,7 @@ from odonata import _core
 from odonata.base import toml_text
 from odonata.base.terminal import console, explain, say, show_table, table
 from odonata.errors import InputError, input_errors, option
+from odonata.scenario import agreement
 
 if TYPE_CHECKING:
     from odonata.answers.presets import Preset, PresetKey, PresetMachine, PresetSummary
@@ -85,6 +86,8 @@ def show(found: Preset, stream: TextIO | None = None) -> None:
             f"{machine['nodes']:,} nodes, {machine['routers']:,} routers in {groups} "
             f"group{'s' if groups != 1 else ''}; {machine['kind']}",
         )
+    if told := agreement.sentence(found["name"]):
+        explain(out, "", told)
     page = table("key", "value", left=2)
     page.add_column("source", justify="left", no_wrap=False, ratio=1)
     for line in _lines(found["toml"]):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from odonata import _core
 from odonata.base import foreign
-from odonata.errors import InputError, Said, Words, call, check_text, is_mistake, option
+from odonata.errors import InputError, Phrase, Text, call, check_text, is_mistake, option
 
 #: The longest scenario, in bytes; the core refuses those that are longer.
 LONGEST_SCENARIO = 16 << 20
@@ -92,7 +92,7 @@ def refuse_preset(path: Path) -> None:
         expected=f'a scenario file (TOML) with jobs, in which preset = "{path}"',
         hint=call("init", preset=str(path))
         + " writes one; "
-        + Words(Said(f'odonata.preset("{path}")', f"odonata presets {path}"), " shows the preset"),
+        + Text(Phrase(f'odonata.preset("{path}")', f"odonata presets {path}"), " shows the preset"),
     )
 
 

@@ -1,4 +1,4 @@
-"""The fidelity of a run's messages (packets, flows or the analytic model), and the questions it leaves open.
+"""The fidelity of a run's messages (packets, flows, Ethernet, analytic model), and what it leaves open.
 
 `run.json` records it: `network.fidelity`, and `fidelity` of jobs that differ. All pages about a result use
 this module, so that none shows zeros for effects that were not modeled.
@@ -10,25 +10,26 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-PACKET, FLOW, ANALYTIC, MIXED = "packet", "flow", "analytic", "mixed"
+PACKET, FLOW, ETHERNET, ANALYTIC, MIXED = "packet", "flow", "ethernet", "analytic", "mixed"
 
 #: The fidelities in words, after "messages go".
 WORDS = {
     PACKET: "as packets",
     FLOW: "as flows",
+    ETHERNET: "over an Ethernet",
     ANALYTIC: "by the analytic model",
     MIXED: "at mixed fidelity",
 }
 
 #: The fidelities in a column.
-LABELS = {PACKET: "packets", FLOW: "flows", ANALYTIC: "analytic model"}
+LABELS = {PACKET: "packets", FLOW: "flows", ETHERNET: "Ethernet", ANALYTIC: "analytic model"}
 
 
 @dataclass(frozen=True)
 class RunFidelity:
     """The fidelity of each job of a run."""
 
-    #: Job -> packet, flow or analytic, in the order of the scenario.
+    #: Job -> packet, flow, ethernet or analytic, in the order of the scenario.
     jobs: Mapping[str, str]
     #: The fidelity of the network, which is the default of jobs.
     network: str = PACKET
@@ -43,7 +44,7 @@ class RunFidelity:
         found = set(self.jobs.values()) or {self.network}
         return found.pop() if len(found) == 1 else MIXED
 
-    def of(self, job: str) -> str:
+    def of_job(self, job: str) -> str:
         """The fidelity of a job."""
         return self.jobs.get(job, self.network)
 
@@ -53,13 +54,13 @@ class RunFidelity:
 
     @property
     def has_packets(self) -> bool:
-        """Whether there are packets, and therefore buffers and packet latencies."""
+        """Whether there are packets with credits, and therefore buffers and packet latencies."""
         return self.has(PACKET)
 
     @property
     def uses_links(self) -> bool:
         """Whether messages use links; the analytic model has none."""
-        return self.has(PACKET, FLOW)
+        return self.has(PACKET, FLOW, ETHERNET)
 
     def unknown(self) -> list[str]:
         """The effects that the fidelities of this run do not model, a sentence for each.
@@ -77,6 +78,11 @@ class RunFidelity:
                 "them. Loads of links over time are missing too. "
                 'Run with network.fidelity = "packet"; `odonata fidelity` says how far flows are off.'
             )
+        if ethernet := self._named(ETHERNET):
+            lines.append(
+                f"Blame and the latency of packets of {ethernet}: messages go over an Ethernet, whose waits "
+                "are not charged to jobs. The tables ethernet and ethernet_links count losses and pauses."
+            )
         if analytic := self._named(ANALYTIC):
             lines.append(
                 f"Contention of {analytic}: messages go by the analytic model, in which they meet at the "
@@ -88,7 +94,7 @@ class RunFidelity:
 
     def _named(self, kind: str) -> str:
         """The jobs of one fidelity, in words; empty if there are none."""
-        names = [job for job, of in self.jobs.items() if of == kind]
+        names = [job for job, fidelity in self.jobs.items() if fidelity == kind]
         if not names:
             return ""
         return "all jobs" if len(names) == len(self.jobs) else _listed(names)

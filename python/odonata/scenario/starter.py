@@ -83,6 +83,7 @@ WORKLOADS: dict[str, dict[str, Any]] = {
     "allreduce": {"bytes": "4 MB"},
     "nccl": {"bytes": "4 MB", "gpus_per_host": 1},
     "training": {"layers": 4, "hidden": 1024, "micro_batches": 4},
+    "inference": {"model": "llama-3-8b", "layers": 4, "requests": 8, "output": 8},
     "milc": {"iterations": 20, "message": "64 KiB"},
     "nekbone": {"cg_iterations": 10, "orders": [8]},
     "checkpoint": {"iterations": 2, "interval": "2 ms", "total": "256 MB"},
@@ -106,7 +107,7 @@ WITH_STORAGE = ("checkpoint", "checkpoint-restart", "cosmoflow", "data-loader", 
 WITH_METADATA = ("mdtest",)
 
 #: Ranks of workloads that accept no other number.
-RANKS = {"ping-pong": 2}
+RANKS = {"inference": 2, "ping-pong": 2}
 
 #: Defaults of the command.
 DEFAULT_MACHINE, DEFAULT_JOBS = "dragonfly", ("stencil", "checkpoint")

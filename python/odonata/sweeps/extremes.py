@@ -1,8 +1,8 @@
 """The points of a sweep at which each job takes longest and shortest, in a sentence per job.
 
-Points are compared by the time of the job. The ratio to its time alone says what other jobs cost it; it
-cannot say which point is faster, because the time alone differs from point to point too. Differences within
-`NOISE` or within the confidence intervals are none.
+Points are compared by the time of the job, seed by seed where they have common seeds. The ratio to its time
+alone says what other jobs cost it; it cannot say which point is faster, because the time alone differs from
+point to point too. Differences within `NOISE` or within the confidence intervals are none.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from odonata.base.wording import duration, factor
 from odonata.sweeps import labels
+from odonata.sweeps.pairs import Pairs
+from odonata.sweeps.statistics import Paired
 from odonata.sweeps.values import shown
 
 if TYPE_CHECKING:
@@ -32,10 +34,16 @@ def sentences(sweep: Sweep) -> list[str]:
     def place(row: dict[str, Any]) -> str:
         return ", ".join(f"{key} = {shown(row[key], units.get(key, ''))}" for key in keys)
 
+    pairs = Pairs(sweep.table, ("elapsed_s",), float(sweep.description.get("confidence", 0.95)))
+
+    def pair(job: str, times: dict[int, dict[str, Any]]) -> Paired | None:
+        longest, shortest = _ends(times)
+        return pairs.compare(job, "elapsed_s", longest["point"], shortest["point"])
+
     return [
-        f"- {job}{_compared(found['elapsed_s'], found.get('elapsed_ratio', {}), place)}."
+        f"- {job}{_compared(times, found.get('elapsed_ratio', {}), place, pair(job, times))}."
         for job, found in jobs.items()
-        if "elapsed_s" in found
+        if (times := found.get("elapsed_s"))
     ]
 
 
@@ -44,10 +52,19 @@ def is_certain(row: dict[str, Any]) -> bool:
     return bool(row["seeds"] > 1 and row.get("results") == 1)
 
 
-def _compared(times: dict[int, dict[str, Any]], ratios: dict[int, dict[str, Any]], place: Any) -> str:
+def _ends(times: dict[int, dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The points with the longest and the shortest time."""
+    return (
+        max(times.values(), key=lambda row: row["mean"]),
+        min(times.values(), key=lambda row: row["mean"]),
+    )
+
+
+def _compared(
+    times: dict[int, dict[str, Any]], ratios: dict[int, dict[str, Any]], place: Any, pair: Paired | None
+) -> str:
     """What to say of a job, after its name."""
-    longest = max(times.values(), key=lambda row: row["mean"])
-    shortest = min(times.values(), key=lambda row: row["mean"])
+    longest, shortest = _ends(times)
     undisturbed = bool(ratios) and all(abs(row["mean"] - 1) <= NOISE for row in ratios.values())
     ending = "; nothing slows it down" if undisturbed else ""
 
@@ -59,13 +76,22 @@ def _compared(times: dict[int, dict[str, Any]], ratios: dict[int, dict[str, Any]
     if longest["mean"] <= shortest["mean"] * (1 + NOISE):
         everywhere = " at every point" if len(times) > 1 else ""
         return f" takes {duration(shortest['mean'])}{everywhere}{ending or _range(ratios)}"
-    if _overlap(longest, shortest):
+    by_seed = pair is not None and pair.pairs > 1
+    if pair is not None and by_seed and not pair.differs:
+        between = f"{duration(shortest['mean'])} to {duration(longest['mean'])}"
+        return (
+            f" takes {between}; seed by seed the shortest is {pair.in_words} as long as the longest, "
+            f"so no point is known to be faster{ending}"
+        )
+    if not by_seed and _overlap(longest, shortest):
         between = f"{duration(shortest['mean'])} to {duration(longest['mean'])}"
         return f" takes {between}; the intervals overlap, so no point is known to be faster{ending}"
     text = (
         f" takes longest at {place(longest)} ({with_ratio(longest)}), "
         f"shortest at {place(shortest)} ({with_ratio(shortest)}){ending}"
     )
+    if pair is not None and by_seed:
+        return f"{text}: {pair.in_words}"
     certain = all(is_certain(row) or row["half_width"] is not None for row in (longest, shortest))
     return text if certain else f"{text}; more seeds would show whether this is chance"
 

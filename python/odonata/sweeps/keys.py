@@ -22,7 +22,7 @@ class Scenario:
     jobs: Mapping[str, int]
 
     @classmethod
-    def of(cls, task: Task) -> Scenario:
+    def from_task(cls, task: Task) -> Scenario:
         """The names in the scenario of `task`, without the sweep."""
         try:
             document = tomllib.loads(task.text)

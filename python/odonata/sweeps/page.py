@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import math
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TextIO
-
-from rich.progress_bar import ProgressBar
-from rich.table import Table
 
 from odonata.base import notebook
 from odonata.base.terminal import console, explain, say, show_table, table
 from odonata.base.wording import duration, quantity
-from odonata.running.progress import LOG_EVERY_S, LiveLine
+from odonata.running.progress import LiveLine
 from odonata.sweeps import extremes, labels
 from odonata.sweeps.labels import leading
 from odonata.sweeps.scheduler import Progress
@@ -198,21 +194,9 @@ def line(now: Progress) -> str:
 class SweepLine(LiveLine):
     """The progress of a sweep: a live line on a terminal, a line now and then elsewhere."""
 
-    def __init__(self, stream: TextIO | None = None) -> None:
-        super().__init__(stream)
-        self._logged_s = time.perf_counter()
-
     def __call__(self, now: Progress) -> None:
         """Shows `now`."""
-        if self._live is not None:
-            grid = Table.grid(padding=(0, 1))
-            grid.add_row(
-                ProgressBar(total=float(now.planned or 1), completed=float(now.done), width=20), line(now)
-            )
-            self._live.update(grid)
-        elif time.perf_counter() - self._logged_s >= LOG_EVERY_S:
-            self._log(line(now))
-            self._logged_s = time.perf_counter()
+        self._update(line(now), now.done / (now.planned or 1))
 
 
 def sweep_progress(

@@ -37,13 +37,13 @@ def main() -> None:
         os._exit(1)
 
 
-def carry_out(request: dict[str, Any], tell: Any) -> dict[str, Any]:
+def carry_out(request: dict[str, Any], on_progress: Any) -> dict[str, Any]:
     """Executes `request`; returns its record."""
     key = request["key"]
     limit = _Limit(request["timeout_s"])
     try:
         with limit:
-            kept = _run(key, runner.Task(**request["task"]), request["folder"], limit.stop, tell)
+            kept = _run(key, runner.Task(**request["task"]), request["folder"], limit.stop, on_progress)
     except BrokenPipeError:
         raise
     except InputError as error:
@@ -59,20 +59,20 @@ def carry_out(request: dict[str, Any], tell: Any) -> dict[str, Any]:
 
 
 def _run(
-    key: str, task: runner.Task, folder: str | None, stop: runner.StopRequest, tell: Any
+    key: str, task: runner.Task, folder: str | None, stop: runner.StopRequest, on_progress: Any
 ) -> dict[str, Any]:
     from odonata.analysis.tables import from_core
     from odonata.base.folder import ResultFolder
     from odonata.results.results import Results
 
     simulation = task.build(stop=stop)
-    said_s = 0.0
+    reported_s = 0.0
 
     def report(now: runner.Progress) -> None:
-        nonlocal said_s
-        if now.wall_s - said_s >= REPORT_EVERY_S:
-            said_s = now.wall_s
-            tell(now.fraction)
+        nonlocal reported_s
+        if now.wall_s - reported_s >= REPORT_EVERY_S:
+            reported_s = now.wall_s
+            on_progress(now.fraction)
 
     runner.drive(simulation, report, stop)
     run = runner.description(simulation)

@@ -43,13 +43,13 @@ class Point:
         return any(one["name"] == job and ends_with_others(one) for one in self.scenario["jobs"])
 
 
-def of(spec: Spec, text: str, settings: list[str]) -> list[Point]:
+def list_points(spec: Spec, text: str, settings: list[str]) -> list[Point]:
     """All points of a sweep over the scenario `text`; raises `InputError` for an invalid one.
 
     Nothing runs. `settings` are those of the command line, KEY=VALUE.
     """
     base = runner.Task(text, str(spec.scenario), [], None)
-    names = Scenario.of(base)
+    names = Scenario.from_task(base)
     base = replace(base, overrides=[_named(one, names) for one in settings])
     fixed = [
         _Setting(key, names.key(key, spec.source, f"set.{key}"), f"set.{key}", value)

@@ -114,9 +114,9 @@ def _said_together(alike: dict[str, list[str]]) -> str:
 
 
 def _role(field: Any) -> str:
-    said = (field.metadata or {}).get(b"role")
-    if said is not None:
-        return str(said.decode(errors="replace"))
+    recorded = (field.metadata or {}).get(b"role")
+    if recorded is not None:
+        return str(recorded.decode(errors="replace"))
     if field.name == "job" or field.name in PASSED_OVER:
         return "name"
     if field.name == "seed":

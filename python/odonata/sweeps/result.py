@@ -16,12 +16,15 @@ from odonata.errors import NoResult
 from odonata.sweeps import page as pages
 from odonata.sweeps import picture, record
 from odonata.sweeps import report as sweep_report
+from odonata.sweeps import table as sweep_table
 from odonata.sweeps.store import INTERVALS, POINTS, SWEEP_FILE
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+
+    from odonata.answers.compare_sweeps import SweepComparison
 
 KIND = "sweep"
 
@@ -140,6 +143,49 @@ class Sweep:
             if name not in there and name not in self.table.schema.names and there:
                 raise KeyError(f"no measure {name!r}; there are {', '.join(sorted(there))}")
         return found.filter(pc.is_in(found["measure"], pa.array(measures)))
+
+    def pairs(self, *measures: str, against: int = 0) -> pa.Table:
+        """Every other point compared with the point `against`, seed by seed, for the given measures or all.
+
+        A row has the ratio to that point, its confidence interval, and the number of seeds with which the
+        measure fell and rose. Runs of two points with the same seed share what the seed draws, so these
+        intervals are often narrower than those of the means.
+
+        >>> import pyarrow as pa
+        >>> points = pa.table(
+        ...     {
+        ...         "point": [0, 0, 1, 1], "seed": [1, 2, 1, 2], "job": ["milc"] * 4,
+        ...         "outcome": ["completed"] * 4, "digest": ["a", "b", "c", "d"],
+        ...         "elapsed_s": [1.0, 2.0, 0.8, 1.6],
+        ...     }
+        ... )
+        >>> sweep = Sweep({"swept": [], "confidence": 0.95}, points, pa.table({}))
+        >>> found = sweep.pairs("elapsed_s").to_pylist()[0]
+        >>> found["pairs"], round(found["ratio"], 2), found["fell"]
+        (2, 0.8, 2)
+        """
+        return sweep_table.pairs_table(
+            self.table, self.swept, float(self.description["confidence"]), against, measures
+        )
+
+    def compare(self, other: Sweep, *, least: float = 0.01) -> SweepComparison:
+        """Compares another sweep with this one: points with equal values, seed by seed.
+
+        Args:
+            other: The other sweep; ratios are its values / those of this one.
+            least: Leave out ratios that differ from 1 by less.
+
+        Raises:
+            InputError: The common keys do not tell the points of a sweep apart.
+
+        >>> from odonata import Sweep
+        >>> before, after = Sweep.load("results/before"), Sweep.load("results/after")  # doctest: +SKIP
+        >>> before.compare(after)["rows"][0]["words"]  # doctest: +SKIP
+        '0.83x (0.81x to 0.85x) in all 5 seeds'
+        """
+        from odonata.sweeps import compared
+
+        return compared.compare(self, other, least)
 
     def plot(self, measure: str = "elapsed_ratio", *, x: str | None = None) -> Any:
         """A matplotlib figure: a measure of every job over a swept key, with its intervals.

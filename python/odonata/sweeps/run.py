@@ -19,6 +19,7 @@ from odonata.analysis import tables
 from odonata.base.output_file import whole_file
 from odonata.errors import InputError
 from odonata.running import runner
+from odonata.running.stopping import Stop
 from odonata.scenario import reading
 from odonata.scenario.given import override_list, text_and_path
 from odonata.sweeps import points as sweep_points
@@ -32,7 +33,7 @@ from odonata.sweeps.reader import Source, Table, unknown
 from odonata.sweeps.result import KIND, Sweep
 from odonata.sweeps.scheduler import Cell, Progress, Scheduler
 from odonata.sweeps.spec import Spec
-from odonata.sweeps.store import INTERVALS, POINTS, SWEEP_FILE, Store
+from odonata.sweeps.store import INTERVALS, PAIRS, POINTS, SWEEP_FILE, Store
 
 if TYPE_CHECKING:
     from odonata.scenario.given import ScenarioLike
@@ -135,12 +136,12 @@ def amended(spec: Spec, axes: Sequence[Axis], chosen: Mapping[str, Any]) -> Spec
             if key in there:
                 raise InputError("a repeated key", key=axis.where[0], value=key, expected="each key once")
             there.append(key)
-    said = {name: value for name, value in chosen.items() if value is not None}
-    if "dask" in said:
-        said.setdefault("slurm", None)
-    elif "slurm" in said:
-        said["dask"] = None
-    return specs.checked(replace(spec, axes=(*spec.axes, *axes), **said))
+    options = {name: value for name, value in chosen.items() if value is not None}
+    if "dask" in options:
+        options.setdefault("slurm", None)
+    elif "slurm" in options:
+        options["dask"] = None
+    return specs.checked(replace(spec, axes=(*spec.axes, *axes), **options))
 
 
 def execute(
@@ -149,12 +150,12 @@ def execute(
     settings: list[str],
     *,
     reuse: Sequence[str | os.PathLike[str]] = (),
-    stop: runner.StopRequest,
+    stop: Stop,
     report: Callable[[Progress], None] | None = None,
 ) -> Sweep:
     """Runs the sweep `spec` in the folder `out`, or the rest of it; `settings` are KEY=VALUE."""
     begin = time.perf_counter()
-    points = sweep_points.of(spec, spec.text or reading.read_scenario(spec.scenario), settings)
+    points = sweep_points.list_points(spec, spec.text or reading.read_scenario(spec.scenario), settings)
     _check_stop(spec, points)
     with Store(out, [Path(one) for one in reuse]) as store, contextlib.ExitStack() as stack:
         executor = _executor(spec, store)
@@ -254,6 +255,7 @@ def _written(found: Sweep) -> Sweep:
     assert found.path is not None
     tables.write(found.table, found.path, POINTS)
     tables.write(found.intervals(), found.path, INTERVALS)
+    tables.write(found.pairs(), found.path, PAIRS)
     with whole_file(found.path / SWEEP_FILE) as file:
         text = json.dumps(found.description, indent=2, ensure_ascii=False, default=_plain)
         file.write(text.encode() + b"\n")

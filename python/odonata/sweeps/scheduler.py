@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from odonata.running import runner
+from odonata.running.stopping import Stop as StopRequested
 from odonata.scenario import reading
 from odonata.sweeps import record
 from odonata.sweeps.executor import Executor
@@ -72,7 +72,7 @@ class Scheduler:
         points: list[Point],
         store: Store,
         executor: Executor,
-        stop: runner.StopRequest,
+        stop: StopRequested,
         report: Report | None,
     ) -> None:
         self._spec = spec

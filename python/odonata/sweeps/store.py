@@ -7,13 +7,13 @@ sweeps in this folder.
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from odonata.base import foreign
+from odonata.base import journal as journals
+from odonata.base.journal import Journal
 from odonata.base.json_types import Wrong, check
 from odonata.base.lock import hold
 from odonata.base.output_file import sync_folder
@@ -24,7 +24,7 @@ from odonata.sweeps import record
 #: The file that marks a folder as that of a sweep.
 JOURNAL_FILE = "journal.jsonl"
 #: The files that every call writes at its end.
-SWEEP_FILE, POINTS, INTERVALS = "sweep.json", "points", "intervals"
+SWEEP_FILE, POINTS, INTERVALS, PAIRS = "sweep.json", "points", "intervals", "pairs"
 #: Tables of runs, if they are kept.
 RUNS = "runs"
 
@@ -52,7 +52,7 @@ class Store:
             self.runs |= {key: kept | {"folder": None} for key, kept in read(other / JOURNAL_FILE).items()}
         self._refuse()
         self._lock: int | None = None
-        self._journal: int | None = None
+        self._journal: Journal | None = None
         self._made: list[Path] = []
 
     @property
@@ -78,22 +78,14 @@ class Store:
         place = self.folder / JOURNAL_FILE
         if place.is_file():
             self.runs |= read(place)
-        self._journal = os.open(place, os.O_RDWR | os.O_CREAT, 0o666)
-        # Removes the incomplete line of a killed process.
-        text = foreign.read_bytes(place)
-        os.ftruncate(self._journal, text.rfind(b"\n") + 1)
-        os.lseek(self._journal, 0, os.SEEK_END)
+        self._journal = Journal(place).__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._journal is not None:
-            os.fsync(self._journal)
-            empty = not os.fstat(self._journal).st_size
-            os.close(self._journal)
-            if empty and error is not None:
-                (self.folder / JOURNAL_FILE).unlink(missing_ok=True)
+            self._journal.__exit__(kind, error, trace)
         (self.folder / LOCK).unlink(missing_ok=True)
         if self._lock is not None:
             os.close(self._lock)
@@ -109,9 +101,7 @@ class Store:
         """Records an ended run."""
         assert self._journal is not None
         self.runs[kept["key"]] = kept
-        line = json.dumps(kept, separators=(",", ":")).encode() + b"\n"
-        while line:
-            line = line[os.write(self._journal, line) :]
+        self._journal.add(kept)
 
     def _refuse(self) -> None:
         try:
@@ -134,11 +124,10 @@ class Store:
 def read(journal: Path) -> dict[str, dict[str, Any]]:
     """The results in a journal, by key; damaged entries and failures of the computer are left out."""
     found: dict[str, dict[str, Any]] = {}
-    for line in foreign.read_bytes(journal).split(b"\n")[:-1]:
+    for kept in journals.records(journal):
         try:
-            kept = json.loads(line)
             check(kept, record.KeptRun)
-        except (ValueError, RecursionError, Wrong):
+        except Wrong:
             continue
         if record.is_result(kept):
             found[kept["key"]] = kept

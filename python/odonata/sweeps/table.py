@@ -16,6 +16,7 @@ from odonata.analysis import slowdown
 from odonata.analysis.measured import GOOD_OUTCOMES
 from odonata.analysis.parquet import documentation
 from odonata.sweeps import record
+from odonata.sweeps.pairs import Pairs
 from odonata.sweeps.statistics import interval
 from odonata.sweeps.values import column as values_of
 
@@ -33,6 +34,8 @@ POINTS_DOC = (
 INTERVALS_DOC = (
     "One row per point of the sweep, job and measure: mean over the seeds, and its confidence interval."
 )
+
+PAIRS_DOC = "One row per point but the first, job and measure: its ratio to the first point, seed by seed."
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,19 @@ _INTERVAL = (
     Column("deviation", "float64", "", "Standard deviation over the seeds."),
     Column("least", "float64", "", "Smallest value."),
     Column("largest", "float64", "", "Largest value."),
+)
+
+
+_PAIRS = (
+    Column("against", "int64", "", "Number of the point that it is compared with."),
+    Column("job", "string", "", "Name of the job."),
+    Column("measure", "string", "", "Name of the column of the table of points."),
+    Column("pairs", "int64", "", "Seeds that both points have; equal runs count once."),
+    Column("ratio", "float64", "", "Geometric mean over the seeds of the measure / that of `against`."),
+    Column("low", "float64", "", "Lower end of the ratio's confidence interval; null of one pair."),
+    Column("high", "float64", "", "Upper end of the interval."),
+    Column("fell", "int64", "", "Seeds with which the measure is smaller than at `against`."),
+    Column("rose", "int64", "", "Seeds with which it is larger."),
 )
 
 
@@ -154,11 +170,15 @@ def words(measure: str) -> str:
         return "slowdown"
     ratio, alone = name.endswith("_ratio"), name.endswith("_alone")
     name = name.removesuffix("_ratio").removesuffix("_alone")
-    said = _WORDS.get(name, name.replace("_", " ").replace("mpi ", "MPI ").replace("io ", "I/O "))
+    label = _WORDS.get(name, name.replace("_", " ").replace("mpi ", "MPI ").replace("io ", "I/O "))
     if ratio:
         # A larger rate is better.
-        return f"{said}, together / alone" if "rate" in said or "bandwidth" in said else f"slowdown of {said}"
-    return f"{said}, alone" if alone else said
+        return (
+            f"{label}, together / alone"
+            if "rate" in label or "bandwidth" in label
+            else f"slowdown of {label}"
+        )
+    return f"{label}, alone" if alone else label
 
 
 def measure_names() -> list[str]:
@@ -248,6 +268,25 @@ def intervals_table(points: pa.Table, keys: list[str], confidence: float) -> pa.
         fields.append(_field(column))
         arrays.append(_array([row[column.name] for row in rows], fields[-1].type))
     return _table(fields, arrays, INTERVALS_DOC)
+
+
+def pairs_table(
+    points: pa.Table, keys: list[str], confidence: float, against: int = 0, measures: tuple[str, ...] = ()
+) -> pa.Table:
+    """The table of points compared with one of them, seed by seed, from that of the points."""
+    values = {row["point"]: row for row in points.select(["point", *keys]).to_pylist()}
+    rows = [
+        row | {f"swept {key}": values[row["point"]][key] for key in keys}
+        for row in Pairs(points, measures or tuple(measure_names()), confidence).rows(against)
+    ]
+    fields, arrays = _start([Column("point", "int64", "", "Number of the point.")], keys, rows)
+    for number, key in enumerate(keys, 1):
+        fields[number] = points.schema.field(key)
+        arrays[number] = _array([row[f"swept {key}"] for row in rows], fields[number].type)
+    for column in _PAIRS:
+        fields.append(_field(column))
+        arrays.append(_array([row[column.name] for row in rows], fields[-1].type))
+    return _table(fields, arrays, PAIRS_DOC)
 
 
 def swept_keys(table: pa.Table) -> list[str]:

@@ -54,6 +54,11 @@ def run_key(point: Point, seed: int) -> str:
     return _digest({"scenario": _relevant(point.scenario), "seed": seed, "inputs": _inputs(point.task)})
 
 
+def same_results(scenario: Mapping[str, Any]) -> str:
+    """A digest of a resolved scenario: equal digests, equal results with equal seeds and inputs."""
+    return _digest(_relevant(scenario))
+
+
 def alone_key(point: Point, seed: int, job: str, place: str, sends_for_s: float | None) -> str:
     """The key of a job alone, at its `place` (nodes, servers of its ranks) beside the others."""
     scenario = _relevant(point.scenario)

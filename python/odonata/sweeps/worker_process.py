@@ -32,8 +32,8 @@ class WorkerProcess:
         self._errors: IO[bytes] | None = None
         self._closed = False
 
-    def run(self, request: dict[str, Any], tell: Callable[[float | None], None]) -> dict[str, Any]:
-        """The record of the requested run; `tell` is called with its progress."""
+    def run(self, request: dict[str, Any], on_progress: Callable[[float | None], None]) -> dict[str, Any]:
+        """The record of the requested run; `on_progress` is called with its progress."""
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -57,7 +57,7 @@ class WorkerProcess:
                     if "done" in answer:
                         done: dict[str, Any] = answer["done"]
                         return done
-                    tell(answer["progress"])
+                    on_progress(answer["progress"])
         finally:
             if timer is not None:
                 timer.cancel()

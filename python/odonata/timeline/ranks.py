@@ -31,12 +31,12 @@ class Ranks:
     def __init__(self, recorded: Recorded, calls: pa.Table, requests: pa.Table, flows: pa.Table) -> None:
         self._recorded = recorded
         calls = _with_messages(calls, flows)
-        self.calls = Slices.of(calls, "job", "rank", "stream", "begin_s", "call")
-        self.requests = Slices.of(requests, "job", "rank", "begin_s", "request")
+        self.calls = Slices.from_table(calls, "job", "rank", "stream", "begin_s", "call")
+        self.requests = Slices.from_table(requests, "job", "rank", "begin_s", "request")
         shown = _between(flows, calls)
         self.flows = shown.num_rows
-        self._sent = Slices.of(shown, "job", "source_rank", "sent_call", "flow")
-        self._taken = Slices.of(shown, "job", "target_rank", "taken_call", "flow")
+        self._sent = Slices.from_table(shown, "job", "source_rank", "sent_call", "flow")
+        self._taken = Slices.from_table(shown, "job", "target_rank", "taken_call", "flow")
 
     def write(self, trace: TraceWriter, order: list[Rank]) -> None:
         """Writes the tracks of ranks in this order."""

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from odonata.analysis.measured import damaged, file_of, needed
 from odonata.base.folder import RUN_FILE
-from odonata.errors import InputError, Said, Words
+from odonata.errors import InputError, Phrase, Text
 from odonata.timeline.selection import Selection, seconds
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Slices:
     places: dict[Rank, tuple[int, int]]
 
     @classmethod
-    def of(cls, table: pa.Table, job: str, rank: str, *order: str) -> Slices:
+    def from_table(cls, table: pa.Table, job: str, rank: str, *order: str) -> Slices:
         """`table`, sorted by its columns `job` and `rank`, and within a rank by those of `order`."""
         table = table.sort_by([(name, "ascending") for name in (job, rank, *order)])
         counts = table.group_by([job, rank]).aggregate([([], "count_all")])
@@ -86,7 +86,7 @@ class Recorded:
                 file=None if results.path is None else str(Path(results.path) / RUN_FILE),
                 key="run.timeline",
                 expected="a run with this key: "
-                + Words(Said('overrides={"run.timeline": {}}', "odonata run SCENARIO --set run.timeline={}"))
+                + Text(Phrase('overrides={"run.timeline": {}}', "odonata run SCENARIO --set run.timeline={}"))
                 + " (docs/timeline.md)",
             )
         self.interval_s = _seconds(run.get("series_interval"))

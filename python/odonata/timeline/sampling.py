@@ -18,11 +18,11 @@ Item = TypeVar("Item")
 class LeftOut:
     """Recorded parts that a trace omits, in words."""
 
-    said: list[str] = field(default_factory=list)
+    omissions: list[str] = field(default_factory=list)
 
     def say(self, what: str) -> None:
         """Adds an omission."""
-        self.said.append(what)
+        self.omissions.append(what)
 
 
 def every(costs: Sequence[tuple[Item, int]], budget: int) -> tuple[list[Item], int]:

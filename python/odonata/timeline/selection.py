@@ -52,10 +52,10 @@ class Ranks(Container[int]):
         return any(rank in one for one in self.ranges)
 
     @classmethod
-    def of(cls, numbers: Iterable[int]) -> Ranks:
+    def from_numbers(cls, numbers: Iterable[int]) -> Ranks:
         """The ranks with these numbers.
 
-        >>> 3 in Ranks.of([1, 3]), 2 in Ranks.of([1, 3])
+        >>> 3 in Ranks.from_numbers([1, 3]), 2 in Ranks.from_numbers([1, 3])
         (True, False)
         """
         return cls(tuple(range(number, number + 1) for number in numbers))

@@ -82,7 +82,7 @@ class Trace:
             track = self.tracks[track].parent
         return tuple(reversed(names))
 
-    def of(self, *way: str) -> dict[tuple[str, str], Totals]:
+    def at(self, *way: str) -> dict[tuple[str, str], Totals]:
         """The totals of all tracks at this path, summed."""
         found: dict[tuple[str, str], Totals] = defaultdict(Totals)
         for track, totals in self.totals.items():
@@ -271,7 +271,7 @@ def _servers(results: Results, trace: Trace, hold: Callable[[str, int, int], Non
         for device in {
             way[2] for way in map(trace.way, trace.totals) if way[:2] == ("storage servers", name)
         }:
-            of_device = trace.of("storage servers", name, device)
+            of_device = trace.at("storage servers", name, device)
             for (_, kind), one in of_device.items():
                 _add(kinds[kind], one)
             if device != "drain":

@@ -84,7 +84,7 @@ class Plan:
             "links": len(self._shown_links),
             "from_s": self._selection.from_s,
             "until_s": until if math.isfinite(until) else None,
-            "left_out": self._left_out.said,
+            "left_out": self._left_out.omissions,
         }
 
     def _within(self, table: pa.Table, name: str, begin: str, end: str, *more: str) -> pa.Table:
@@ -109,7 +109,7 @@ class Plan:
         self._recorded_ranks = len(everybody)
         wanted = [rank for rank in everybody if self._selection.has(*rank)]
         if len(wanted) < len(everybody):
-            calls, requests = _of(calls, wanted), _of(requests, wanted)
+            calls, requests = _of_ranks(calls, wanted), _of_ranks(requests, wanted)
         return calls, requests, recorded.flows
 
     def _fit_links(self, most_events: int) -> int:
@@ -143,7 +143,7 @@ class Plan:
             self._left_out.say(
                 f"ranks: every {_nth(step)} of each job is shown, {len(chosen)} of {len(order)}"
             )
-            calls, requests = _of(calls, chosen), _of(requests, chosen)
+            calls, requests = _of_ranks(calls, chosen), _of_ranks(requests, chosen)
         if 2 * (calls.num_rows + requests.num_rows) > budget:
             starts = pa.concat_arrays(
                 [chunk for table in (calls, requests) for chunk in table["begin_s"].chunks]
@@ -160,7 +160,7 @@ class Plan:
         self._ranks = ranks.Ranks(self._recorded, calls, requests, flows)
 
 
-def _of(table: pa.Table, wanted: list[Rank]) -> pa.Table:
+def _of_ranks(table: pa.Table, wanted: list[Rank]) -> pa.Table:
     """The rows of these ranks."""
     keys = pa.table(
         {

@@ -305,8 +305,8 @@ class _Timed:
 
     def calls(self, rank: int, origin: int) -> _Calls:
         """The calls of `rank`, whose clock begins at `origin`."""
-        rows, gaps, rest = self._replayed.of(slice(*self.first[rank : rank + 2]))
-        _, steps, tail = self._clock.of(slice(*self._first[rank : rank + 2]))
+        rows, gaps, rest = self._replayed.calls(slice(*self.first[rank : rank + 2]))
+        _, steps, tail = self._clock.calls(slice(*self._first[rank : rank + 2]))
         if len(gaps) != len(steps):
             raise RuntimeError(f"rank {rank} has {len(gaps)} operations, and {len(steps)} on its clock")
         start = origin + np.cumsum(steps)
@@ -328,7 +328,7 @@ class _Durations:
         self.is_call = on & (~computes | waits)
         self.duration = np.where(on & computes, self.duration, 0)
 
-    def of(self, part: slice) -> tuple[Numbers, Numbers, int]:
+    def calls(self, part: slice) -> tuple[Numbers, Numbers, int]:
         """The calls among some rows, the computation before each, and after the last."""
         rows = np.flatnonzero(self.is_call[part]) + part.start
         if float(self.duration[part].sum(dtype=np.float64)) > LONGEST_PS:

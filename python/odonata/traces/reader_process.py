@@ -27,7 +27,7 @@ class Failure:
     #: The last step that it has started; empty if none.
     step: str
     #: The last line of the library's messages; empty without any.
-    said: str
+    message: str
 
     @property
     def out_of_time(self) -> bool:
@@ -61,6 +61,6 @@ def run(worker: Path, path: Path, folder: Path, *, done: str, memory: int, secon
         return None
     steps = [line for line in ended.stdout.decode(errors="replace").split("\n") if line]
     complaints = folder / "complaints"
-    said = complaints.read_bytes()[-_SHOWN:] if complaints.is_file() else ended.stderr[-_SHOWN:]
-    lines = said.decode(errors="replace").strip().splitlines()
+    message = complaints.read_bytes()[-_SHOWN:] if complaints.is_file() else ended.stderr[-_SHOWN:]
+    lines = message.decode(errors="replace").strip().splitlines()
     return Failure(ended.returncode, steps[-1] if steps else "", lines[-1] if lines else "")

@@ -40,8 +40,8 @@ def main() -> int:
     memory, seconds = int(sys.argv[5]), int(sys.argv[6])
     limit(resource.RLIMIT_CPU, seconds)
     # Library messages go there: the worker reads them, and the parent does if this process crashes.
-    said = os.open(folder / "complaints", os.O_RDWR | os.O_CREAT | os.O_APPEND)
-    os.dup2(said, 2)
+    log = os.open(folder / "complaints", os.O_RDWR | os.O_CREAT | os.O_APPEND)
+    os.dup2(log, 2)
     # A core file would be as large as the memory.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     worker.load()

@@ -21,8 +21,8 @@ from odonata.base.folder import ResultFolder
 from odonata.base.output_file import OutputFile, inputs_of
 from odonata.base.pictures import FORMATS, save
 from odonata.base.terminal import console, explain, say, show_table, table
-from odonata.base.wording import duration, rate, size
-from odonata.errors import InputError, Said, Words, input_errors, option, setting
+from odonata.base.wording import counted, duration, rate, size
+from odonata.errors import InputError, Phrase, Text, input_errors, option, setting
 from odonata.operations import PROGRAM_FILE
 from odonata.scenario.reading import read_scenario
 from odonata.traces import formats as trace_formats
@@ -54,7 +54,16 @@ def _by_core(trace: Path, also: str = "") -> Iterator[None]:
         with input_errors():
             yield
     except InputError as error:
-        if error.expected and _core.trace_format(trace) is None:
+        if _core.trace_format(trace) is not None:
+            raise
+        if not also and is_scenario(trace):
+            raise InputError(
+                "it is a scenario, not a trace",
+                file=str(trace),
+                expected=f"a trace or a program; `odonata check {trace}` reads a scenario",
+                hint=f"odonata trace convert {trace} NAME.program writes the program of its job",
+            ) from None
+        if error.expected:
             error.expected += f", or {trace_formats.files()}{also}"
         raise
 
@@ -128,8 +137,8 @@ def repeat(trace: Path, target: Path, times: int) -> list[str]:
             f"it is a {converted.name}, which cannot be written again in its own format",
             file=str(trace),
             expected="a trace whose format can be",
-            hint=Words(
-                Said("odonata.trace_convert(..., repeat=2)", "odonata trace convert --repeat"),
+            hint=Text(
+                Phrase("odonata.trace_convert(..., repeat=2)", "odonata trace convert --repeat"),
                 " writes it as a program folder that does it several times",
             ),
         )
@@ -238,8 +247,8 @@ def convert(
 
 def _bandwidth(text: str) -> float:
     """Bytes per second of a bandwidth with its unit."""
-    said = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([kMGT]?)(B|bit)/s\s*", text)
-    if said is None or float(said[1]) == 0:
+    match = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([kMGT]?)(B|bit)/s\s*", text)
+    if match is None or float(match[1]) == 0:
         raise InputError(
             "no bandwidth",
             key=option("bytes_from_time"),
@@ -247,20 +256,20 @@ def _bandwidth(text: str) -> float:
             expected="one such as 300 GB/s or 400 Gbit/s",
         )
     return (
-        float(said[1])
-        * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[said[2]]
-        / (8 if said[3] == "bit" else 1)
+        float(match[1])
+        * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[match[2]]
+        / (8 if match[3] == "bit" else 1)
     )
 
 
 def _flops(text: str) -> float:
     """Operations per second of a rate with its unit."""
-    said = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([kMGTP]?)(?:FLOP/s|FLOPS)\s*", text)
-    if said is None or float(said[1]) == 0:
+    match = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([kMGTP]?)(?:FLOP/s|FLOPS)\s*", text)
+    if match is None or float(match[1]) == 0:
         raise InputError(
             "no rate of operations", key=option("flops"), value=text, expected="one such as 300 TFLOP/s"
         )
-    return float(said[1]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}[said[2]]
+    return float(match[1]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}[match[2]]
 
 
 def _convert_trace(
@@ -354,7 +363,8 @@ def _program_folder(target: Path, force: bool, inputs: Sequence[Path]) -> Result
 
 def _show_program(report: dict[str, Any], flows: list[dict[str, int]], out: Console) -> None:
     contents = report["contents"]
-    say(out, f"{report['name']}: {report['nranks']} ranks, {contents['operations']} operations", "")
+    ranks = counted(report["nranks"], "rank")
+    say(out, f"{report['name']}: {ranks}, {contents['operations']} operations", "")
     lines = [report["description"]] if report["description"] else []
     lines.append(
         f"{contents['messages']} messages of {size(contents['message_bytes'])} in all, "
@@ -382,7 +392,7 @@ def show_info(report: dict[str, Any], flows: list[dict[str, int]], stream: TextI
     if "contents" in report:
         _show_program(report, flows, out)
         return
-    say(out, f"{report['name']}: {report['nranks']} ranks, {report['total_records']} calls", "")
+    say(out, f"{report['name']}: {counted(report['nranks'], 'rank')}, {report['total_records']} calls", "")
     starts = report["total_persistent_starts"]
     received = report["total_recvs_posted"]
     lines = [

@@ -6,12 +6,10 @@ J. T. Daly, "A higher order estimate of the optimum checkpoint interval for rest
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from study_tools.claims import number
 from study_tools.table import Table
 
@@ -65,7 +63,7 @@ def of_results(results: odonata.Results, seed: int) -> Solution:
 
 def table(solutions: Sequence[Solution]) -> Table:
     """Means over seeds, a row for each interval; the one with the earliest solution is marked."""
-    groups: dict[tuple[str, ...], dict[float, list[Solution]]] = {}
+    groups: dict[tuple[str, str, str], dict[float, list[Solution]]] = {}
     for one in solutions:
         key = (one.placement, one.routing, one.buffers)
         groups.setdefault(key, {}).setdefault(one.interval_s, []).append(one)
@@ -90,14 +88,3 @@ def table(solutions: Sequence[Solution]) -> Table:
         *("a checkpoint takes", "seeds"),
     ]
     return Table("", header, rows)
-
-
-def write(file: Path, solutions: Sequence[Solution]) -> None:
-    """Stores rows as Parquet, a column per field."""
-    plain = [asdict(one) for one in solutions]
-    pq.write_table(pa.table({f.name: [row[f.name] for row in plain] for f in fields(Solution)}), file)
-
-
-def read(file: Path) -> list[Solution]:
-    """Reads the rows that `write` stored."""
-    return [Solution(**row) for row in pq.read_table(file).to_pylist()]

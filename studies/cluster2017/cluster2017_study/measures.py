@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
+from study_tools import parquet
 
 import odonata
 
@@ -224,25 +223,16 @@ def seconds(text: str) -> float:
     return float(value) * {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}[unit]
 
 
-def table(rows: Sequence[Run] | Sequence[Completion], kind: type) -> pa.Table:
-    """Rows as a table, a column per field."""
-    names = [field.name for field in fields(kind)]
-    plain = [asdict(row) for row in rows]
-    return pa.table({name: [row[name] for row in plain] for name in names})
-
-
 def write(folder: Path, runs: Sequence[Run], completions: Sequence[Completion], name: str) -> None:
     """Stores a sweep's rows as NAME.parquet and NAME-ranks.parquet."""
-    folder.mkdir(parents=True, exist_ok=True)
-    pq.write_table(table(ordered(runs), Run), folder / f"{name}.parquet")
-    pq.write_table(table(completions, Completion), folder / f"{name}-ranks.parquet")
+    parquet.write(folder / f"{name}.parquet", Run, ordered(runs))
+    parquet.write(folder / f"{name}-ranks.parquet", Completion, completions)
 
 
 def read(folder: Path, name: str) -> tuple[list[Run], list[Completion]]:
     """Reads the rows that `write` stored."""
-    runs = [Run(**row) for row in pq.read_table(folder / f"{name}.parquet").to_pylist()]
-    rows = pq.read_table(folder / f"{name}-ranks.parquet").to_pylist()
-    return runs, [Completion(**row) for row in rows]
+    runs = parquet.read(folder / f"{name}.parquet", Run)
+    return runs, parquet.read(folder / f"{name}-ranks.parquet", Completion)
 
 
 def ordered(runs: Iterable[Run]) -> list[Run]:

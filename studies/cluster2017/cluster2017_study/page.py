@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from study_tools import pages, verdicts
+from study_tools import pages, parquet, shown, verdicts
 from study_tools.claims import Claim, Verdict, number, share
 from study_tools.table import Table
 from study_tools.verdicts import Judged
 
 from cluster2017_study import claims_background, claims_io, daly, measures
 from cluster2017_study.measures import Run
+from cluster2017_study.shown import SHOWN
 
 STUDY = Path(__file__).parents[1]
 DATA = STUDY / "data"
@@ -62,12 +63,6 @@ def stored(settings: str = "text") -> list[Run]:
     return [*grid, *(run for runs in scales for run in runs if at_full_scale(run))]
 
 
-def alike(runs: Sequence[Run], others: Sequence[Run]) -> list[Run]:
-    """Those of `runs` whose jobs are as large as some of `others`."""
-    sizes = {run.nodes for run in others}
-    return [run for run in runs if run.nodes in sizes]
-
-
 def texts() -> dict[Path, str]:
     """The pages, from the stored results."""
     runs, _ = measures.read(DATA, "full")
@@ -83,16 +78,17 @@ def texts() -> dict[Path, str]:
     return pages.made(
         STUDY,
         count=len(CLAIMS),
+        shown=shown.table(SHOWN, judged).markdown().strip(),
         tally=tally(both).markdown().strip(),
         verdicts=side_by_side(both).markdown().strip(),
         table=verdicts.table(judged).markdown().strip(),
-        authors=numbers(judge(alike(stored(), theirs)), both["authors"]).markdown().strip(),
+        authors=numbers(judged, both["authors"]).markdown().strip(),
         authors_scales=scale_table([run for run in theirs if at_full_scale(run)]).markdown().strip(),
         authors_cost=number(sum(run.cpu_s for run in theirs) / 60, "min"),
         reasons=reasons(both, notes()).strip(),
         rules=verdicts.rules(judged).strip(),
         scales=scale_table(scales).markdown().strip(),
-        daly=daly.table(daly.read(DATA / "daly.parquet")).markdown().strip(),
+        daly=daly.table(parquet.read(DATA / "daly.parquet", daly.Solution)).markdown().strip(),
         points=len(runs),
         cpu_minutes=number(sum(run.cpu_s for run in runs) / 60, "min"),
         hops=number(sum(run.packet_hops for run in runs) / 1e6, "M"),
@@ -127,7 +123,7 @@ def side_by_side(both: Mapping[str, Sequence[Judged]]) -> Table:
 
 
 def numbers(text: Sequence[Judged], authors: Sequence[Judged]) -> Table:
-    """Verdicts with both settings on jobs of the same sizes, and the numbers with the authors'."""
+    """Verdicts with both settings, and the numbers with the authors'."""
     rows = [
         [
             f"`{one.claim.key}`",

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
+from study_tools import parquet
 
 import odonata
 from gpcnet_study.cells import RING_BYTES, Cell
@@ -49,7 +48,7 @@ class Row:
     cpu_s: float
 
     @property
-    def of(self) -> tuple[str, str, str, int]:
+    def baseline_key(self) -> tuple[str, str, str, int]:
         """The fields that compared rows have in common."""
         return self.suite, self.machine, self.victim, self.percent
 
@@ -122,8 +121,12 @@ def slowest(by_rank: list[Any]) -> float:
 def slowest_impacts(rows: Iterable[Row]) -> dict[Row, float]:
     """Congested row -> its slowest ranks over those of the victim alone."""
     rows = list(rows)
-    alone = {row.of: row for row in rows if not row.aggressor}
-    return {row: row.slowest_s / alone[row.of].slowest_s for row in rows if row.aggressor and row.of in alone}
+    alone = {row.baseline_key: row for row in rows if not row.aggressor}
+    return {
+        row: row.slowest_s / alone[row.baseline_key].slowest_s
+        for row in rows
+        if row.aggressor and row.baseline_key in alone
+    }
 
 
 def impacts(rows: Iterable[Row]) -> dict[Row, tuple[float, float]]:
@@ -132,11 +135,11 @@ def impacts(rows: Iterable[Row]) -> dict[Row, tuple[float, float]]:
     For bandwidths the factor is alone over congested, as in GPCNeT.
     """
     rows = list(rows)
-    alone = {row.of: row for row in rows if not row.aggressor}
+    alone = {row.baseline_key: row for row in rows if not row.aggressor}
     return {
-        row: (row.mean_s / alone[row.of].mean_s, row.p99_s / alone[row.of].p99_s)
+        row: (row.mean_s / alone[row.baseline_key].mean_s, row.p99_s / alone[row.baseline_key].p99_s)
         for row in rows
-        if row.aggressor and row.of in alone
+        if row.aggressor and row.baseline_key in alone
     }
 
 
@@ -149,13 +152,6 @@ def shown(row: Row) -> str:
     return f"{1e6 * row.mean_s:.1f} / {1e6 * row.p99_s:.1f} us"
 
 
-def write(file: Path, rows: Iterable[Row]) -> None:
-    """Stores rows as Parquet, a column per field."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    plain = [asdict(row) for row in rows]
-    pq.write_table(pa.table({f.name: [row[f.name] for row in plain] for f in fields(Row)}), file)
-
-
 def read(file: Path) -> list[Row]:
-    """Reads the rows that `write` stored."""
-    return [Row(**row) for row in pq.read_table(file).to_pylist()]
+    """Stored rows."""
+    return parquet.read(file, Row)

@@ -53,13 +53,13 @@ def texts() -> dict[Path, str]:
 def canary_table(rows: Sequence[Row]) -> Table:
     """GPCNeT's output: alone, congested, factors, for each congestion control."""
     factors = measures.impacts(rows)
-    alone = {row.of: row for row in rows if not row.aggressor}
+    alone = {row.baseline_key: row for row in rows if not row.aggressor}
     table = [
         [
             row.victim,
             row.machine,
             row.control,
-            measures.shown(alone[row.of]),
+            measures.shown(alone[row.baseline_key]),
             measures.shown(row),
             f"{number(factors[row][0], 'x')} / {number(factors[row][1], 'x')}",
             f"{published.CANARIES[row.machine, row.victim]:.1f}" if own(row) else "none known",
@@ -81,14 +81,14 @@ def map_table(rows: Sequence[Row]) -> Table:
     table = []
     means, factors = measures.impacts(rows), measures.slowest_impacts(rows)
     linear = {
-        (row.of[1:], row.control, row.aggressor): factor
+        (row.baseline_key[1:], row.control, row.aggressor): factor
         for row, factor in factors.items()
         if row.suite == "map, linear"
     }
     for row, factor in factors.items():
         if row.suite == "map":
             theirs = published.impact(row.machine, row.victim, row.aggressor, row.percent)
-            in_order = linear.get((row.of[1:], row.control, row.aggressor))
+            in_order = linear.get((row.baseline_key[1:], row.control, row.aggressor))
             # No machine was measured with a control that it lacks.
             known = theirs is not None and row.control == OWN_CONTROL[row.machine]
             table.append(

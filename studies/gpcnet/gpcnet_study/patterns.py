@@ -26,13 +26,13 @@ def ring(
         order = list(range(ranks))
         random_orders.shuffle(order)
         place = order.index(rank)
-        neighbours = (order[place - 1], order[(place + 1) % ranks])
+        neighbors = (order[place - 1], order[(place + 1) % ranks])
         for _ in range(rounds):
             request = 0
             for call in (irecv, isend):
-                for neighbour in neighbours:
+                for neighbor in neighbors:
                     for _ in range(outstanding):
-                        yield call(neighbour, size, request=request)
+                        yield call(neighbor, size, request=request)
                         request += 1
             yield wait_all(0, request)
             if synchronize:

@@ -1,6 +1,6 @@
 """Accuracy of lost time as a prediction of a job's time alone: each case is run together and job by job.
 
-`cases` are the scenarios, `measure` runs them, `table` writes the section of docs/validation.md.
+`cases` are the scenarios, `measure` runs them, `table` writes docs/lost-time-accuracy.md.
 """
 
 import sys

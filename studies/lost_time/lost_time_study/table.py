@@ -1,4 +1,4 @@
-"""The section of docs/validation.md, from what is stored here."""
+"""The page docs/lost-time-accuracy.md, from what is stored here."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from statistics import median
 
 from study_tools.table import Table
 
-from lost_time_study import HERE
+from lost_time_study import HERE, STUDIES
 from lost_time_study.measure import Prediction, read
 from odonata.base.wording import duration
 
 DATA = HERE / "data" / "predictions.json"
-TEMPLATE = HERE / "section.md"
-SECTION = HERE / "table.md"
+TEMPLATE = HERE / "page.md"
+PAGE = STUDIES.parent / "docs" / "lost-time-accuracy.md"
 
 #: Goals for the median error: for routing independent of load, and dependent on it.
 GOALS = {False: 0.02, True: 0.05}
@@ -60,7 +60,7 @@ def verdict(found: Sequence[Prediction], adaptive: bool) -> str:
 
 
 def text() -> str:
-    """The section."""
+    """The page."""
     found = read(DATA)
     late = held_up(found)
     nearer = sum(abs(one.error) < abs(one.slowdown) for one in late)

@@ -50,7 +50,7 @@ class Case:
 
     def ratio(self, job: str, column: str) -> float:
         """Together / alone of a column of the table `jobs`."""
-        return job_row(self.together, job)[column] / job_row(self.alone[job], job)[column]
+        return float(job_row(self.together, job)[column] / job_row(self.alone[job], job)[column])
 
     def io_ratio(self, job: str) -> float:
         """Together / alone of the duration of reads and writes."""
@@ -71,7 +71,7 @@ def io_time(results: odonata.Results, job: str) -> float:
     table = results.table("io")
     rows = table.filter(pc.equal(table["job"], job))
     spent = pc.sum(pc.subtract(rows["end_s"], rows["start_s"])).as_py() or 0.0
-    return spent / job_row(results, job)["ranks"]
+    return float(spent / job_row(results, job)["ranks"])
 
 
 def worst_step(case: Case, job: str) -> float:
@@ -126,7 +126,7 @@ def io_messages_below(results: odonata.Results, job: str, bound: float) -> float
     rows = table.filter(pc.and_(pc.equal(table["job"], job), pc.equal(table["class"], "io")))
     total = pc.sum(rows["count"]).as_py() or 0
     below = pc.sum(rows.filter(pc.less(rows["latency_high_s"], bound))["count"]).as_py() or 0
-    return below / total if total else 0.0
+    return float(below / total) if total else 0.0
 
 
 def distance(case: Case, job: str) -> float:
@@ -140,7 +140,7 @@ def distance(case: Case, job: str) -> float:
     for counts in (one, other):
         total = sum(counts.values())
         shares.append([below / total for below in accumulate(counts.get(edge, 0) for edge in edges)])
-    return max(abs(a - b) for a, b in zip(*shares, strict=True))
+    return float(max(abs(a - b) for a, b in zip(*shares, strict=True)))
 
 
 def _histogram(results: odonata.Results, job: str) -> dict[float, int]:

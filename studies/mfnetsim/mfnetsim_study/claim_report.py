@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from study_tools.table import Table
+
 from mfnetsim_study import claims_jobs, claims_storage, claims_system, io_split
 from mfnetsim_study.cases import Case, job_row
 from mfnetsim_study.claims import Answer, Claim, Kind, Verdict, answer, culprits, number
-from mfnetsim_study.report import Table
 
 #: All claims: those of the paper in its order, then checks of the study.
 CLAIMS: list[Claim] = sorted(
@@ -80,6 +81,12 @@ def details(judged: Sequence[Judged]) -> str:
 
 def page(judged: Sequence[Judged], paper: Sequence[Case], published: Sequence[Case]) -> str:
     """claims.md."""
+    rules = "".join(f"- `{j.claim.key}`: {j.claim.rule}\n" for j in judged)
+    return f"{measurements(judged, paper, published)}\nRules:\n\n{rules}"
+
+
+def measurements(judged: Sequence[Judged], paper: Sequence[Case], published: Sequence[Case]) -> str:
+    """The claims with their numbers, without the rules."""
     parts = [
         f"Computed from {names(paper)} without the artifacts of the published runs, and {names(published)} "
         "with them. Ranges are over these runs; x is together / alone unless it says otherwise.\n",
@@ -89,8 +96,6 @@ def page(judged: Sequence[Judged], paper: Sequence[Case], published: Sequence[Ca
         "placement without the artifacts):\n",
         "".join(f"- {line}\n" for line in dict.fromkeys(line for j in judged for line in j.who)),
         *(one.markdown() for one in splits(paper, published)),
-        "Rules:\n",
-        "".join(f"- `{j.claim.key}`: {j.claim.rule}\n" for j in judged),
     ]
     return "\n".join(parts)
 
@@ -133,7 +138,7 @@ def splits(paper: Sequence[Case], published: Sequence[Case], job: str = "cosmofl
 
 
 def _split(case: Case, job: str) -> list[str]:
-    alone, together = (io_split.of(results, job) for results in (case.alone[job], case.together))
+    alone, together = (io_split.split(results, job) for results in (case.alone[job], case.together))
     more = together - alone
     ranks = job_row(case.together, job)["ranks"]
     others = sum(more.waited(resource) for resource in io_split.RESOURCES if resource != "device")

@@ -85,10 +85,10 @@ def application(app: str, ours: RunData, stored: RunData | None) -> list[Quantit
     other = stored.ranks_of(app) if stored else None
 
     def quantity(
-        name: str, unit: str, of: Callable[[Sequence[Rank]], float], judged: bool = False
+        name: str, unit: str, value_of: Callable[[Sequence[Rank]], float], judged: bool = False
     ) -> Quantity:
         scale = {"ms": 1e3, "us": 1e6, "": 1.0}[unit]
-        return Quantity(name, unit, scale * of(one), scale * of(other) if other else None, judged)
+        return Quantity(name, unit, scale * value_of(one), scale * value_of(other) if other else None, judged)
 
     does_io = any(rank.io_s > 0 for rank in [*one, *(other or [])])
     communicates = any(rank.messages_sent > 0 for rank in one)
@@ -125,8 +125,8 @@ def storage(ours: RunData, stored: RunData | None) -> list[Quantity]:
     one = list(ours.servers.values())
     other = list(stored.servers.values()) if stored else []
 
-    def quantity(name: str, unit: str, of: Callable[[Sequence[Server]], float]) -> Quantity:
-        return Quantity(name, unit, of(one), of(other) if other else None)
+    def quantity(name: str, unit: str, value_of: Callable[[Sequence[Server]], float]) -> Quantity:
+        return Quantity(name, unit, value_of(one), value_of(other) if other else None)
 
     return [
         quantity("seeks, total", "", lambda servers: sum(s.seeks for s in servers)),
@@ -146,10 +146,10 @@ def saturation(link_class: str, ours: RunData, stored: RunData | None) -> Satura
     }
     other = {key: link.saturation_s for key, link in known.items() if link.link_class == link_class}
 
-    def quantity(name: str, unit: str, of: Callable[[Sequence[float]], float]) -> Quantity:
+    def quantity(name: str, unit: str, value_of: Callable[[Sequence[float]], float]) -> Quantity:
         scale = 1e3 if unit else 1.0
-        beside = scale * of(list(other.values())) if stored else None
-        return Quantity(name, unit, scale * of(list(one.values())), beside)
+        beside = scale * value_of(list(other.values())) if stored else None
+        return Quantity(name, unit, scale * value_of(list(one.values())), beside)
 
     either = [key for key in one if key in other and (one[key] > 0 or other[key] > 0)]
     distance = distance_saturated = None

@@ -56,7 +56,7 @@ class Split:
         return Split(self.calls_s - other.calls_s, self.service_s - other.service_s, waits)
 
 
-def of(results: odonata.Results, job: str) -> Split:
+def split(results: odonata.Results, job: str) -> Split:
     """The split of a job's I/O in one run.
 
     Raises:
@@ -76,7 +76,7 @@ def of(results: odonata.Results, job: str) -> Split:
 
 def slowdown(case: Case, job: str) -> Split:
     """The additional time of the job's I/O together, by part."""
-    return of(case.together, job) - of(case.alone[job], job)
+    return split(case.together, job) - split(case.alone[job], job)
 
 
 def measured(case: Case, job: str) -> bool:

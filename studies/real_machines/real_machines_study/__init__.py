@@ -1,7 +1,7 @@
 """Measurements of real machines, beside results of the presets that represent them.
 
 `pingpong` runs pairs of nodes at several distances; `entries` lists every published number and the source of
-Odonata's; `table` writes the table of docs/validation.md.
+Odonata's; `table` writes the table of docs/real-machines.md.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""The section of docs/validation.md, from the stored results of this and other studies."""
+"""The page docs/real-machines.md, from the stored results of this and other studies."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from real_machines_study.entries import Entry, Measured, entries
 
 HERE = Path(__file__).parents[1]
 DATA = HERE / "data" / "pingpong.parquet"
-TEMPLATE = HERE / "section.md"
-SECTION = HERE / "table.md"
+TEMPLATE = HERE / "page.md"
+PAGE = STUDIES.parent / "docs" / "real-machines.md"
 
 
 def stored() -> Measured:
@@ -70,7 +70,7 @@ def difference(one: Entry) -> str:
 
 
 def text() -> str:
-    """The section."""
+    """The page."""
     found = entries(stored())
     fitted = [one for one in found if one.made_of_it]
     plain = [abs(one.difference) for one in found if not one.made_of_it and one.unit in ("us", "GB/s")]

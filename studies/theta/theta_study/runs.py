@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+from study_tools import parquet
 
 import odonata
 from odonata.operations import irecv, isend, recv, send, wait_all
@@ -148,14 +147,6 @@ def bisection(variant: str, groups: int, rounds: int = ROUNDS) -> Time:
     return Time(variant, "bisection", "", nodes, 1, MESSAGE, row["elapsed_s"], row["bytes_sent"])
 
 
-def write(file: Path, times: Iterable[Time]) -> None:
-    """Stores rows as Parquet, a column per field."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    plain = [asdict(time) for time in times]
-    table = {field.name: [row[field.name] for row in plain] for field in fields(Time)}
-    pq.write_table(pa.table(table), file, compression="zstd")
-
-
 def read(file: Path) -> list[Time]:
-    """Reads the rows that `write` stored."""
-    return [Time(**row) for row in pq.read_table(file).to_pylist()]
+    """Stored rows."""
+    return parquet.read(file, Time)

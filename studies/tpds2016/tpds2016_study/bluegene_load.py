@@ -60,7 +60,7 @@ def measure() -> list[Load]:
     """Both patterns under both routings."""
     pairs = bluegene.partners(RACK.dims, RACK.distances[11])
     nodes = [first for first, _ in pairs] + [second for _, second in pairs]
-    jobs = {
+    jobs: dict[str, dict[str, Any]] = {
         "farthest pairs": {"python": exchange, "placement": {"nodes": nodes}},
         "all to all": {
             "workload": {"alltoall": {"bytes": f"{EACH} B", "algorithm": "linear", "iterations": 1}}

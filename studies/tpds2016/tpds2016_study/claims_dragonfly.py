@@ -17,12 +17,12 @@ OTHERS = ("non-minimal", "adaptive")
 
 
 def by_routing(runs: Runs) -> Iterator[tuple[str, dict[str, Run]]]:
-    """Program -> its runs on the dragonfly by routing, if all three exist."""
-    found: dict[str, dict[str, Run]] = {}
+    """A program and its runs on a dragonfly by routing, per number of ranks, where all three exist."""
+    found: dict[tuple[str, int], dict[str, Run]] = {}
     for run in runs:
         if run.machine == "dragonfly":
-            found.setdefault(run.program, {})[run.routing] = run
-    return ((program, routed) for program, routed in found.items() if len(routed) == 3)
+            found.setdefault((run.program, run.ranks), {})[run.routing] = run
+    return ((program, routed) for (program, _), routed in found.items() if len(routed) == 3)
 
 
 def against_minimal(runs: Runs, measure: str, more: bool) -> list[Value]:
@@ -90,16 +90,6 @@ def local_shares(runs: Runs) -> list[Value]:
             for name, share in published.items():
                 ours = routed[name].local_busy
                 values.append(Value(name, program, ours, "%", near(ours, share)))
-    return values
-
-
-def local_broader(runs: Runs) -> list[Value]:
-    values = []
-    for program, routed in by_routing(runs):
-        if program == "Multigrid":
-            for name in OTHERS:
-                ratio = routed[name].local_busy / max(routed["minimal"].local_busy, 1e-9)
-                values.append(Value(f"{name} / minimal", program, ratio, "x", yes(ratio > 1 + ALIKE)))
     return values
 
 
@@ -188,15 +178,6 @@ CLAIMS: list[Claim[Runs]] = [
         "20, 34, 39%",
         "share of local links whose buffers were ever full: within 20% of the paper's number",
         local_shares,
-    ),
-    Claim(
-        "local-broader",
-        "6.1, fig. 14",
-        "non-minimal and adaptive routing make use of a broader group of local channels",
-        "more",
-        "Multigrid: share of local links whose buffers were ever full, over that of minimal "
-        "routing: more than 1.02",
-        local_broader,
     ),
     Claim(
         "local-shorter",

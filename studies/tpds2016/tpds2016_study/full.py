@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import odonata
-from tpds2016_study.track import Mark, Track, read_track, said, sittings
+from tpds2016_study.track import Mark, Track, estimated, read_track, sittings
 
 #: Wall time between two snapshots.
 SNAPSHOTS = "5 min"
@@ -92,8 +92,8 @@ class Full:
     cpu_s: float
     peak_rss_bytes: int
     #: Its estimate of all events after the first tenth; 0 if unknown.
-    said_events: float
-    said_cpu_s: float
+    estimated_events: float
+    estimated_cpu_s: float
     digest: str
     commit: str
     machine: str
@@ -101,7 +101,7 @@ class Full:
     @property
     def off(self) -> tuple[float | None, float | None]:
         """Estimated events and CPU time over the actual ones, minus one; None for a partial run."""
-        pairs = ((self.said_events, self.events), (self.said_cpu_s, self.cpu_s))
+        pairs = ((self.estimated_events, self.events), (self.estimated_cpu_s, self.cpu_s))
         first, second = (
             said / took - 1.0 if self.outcome == "completed" and said > 0 else None for said, took in pairs
         )
@@ -144,7 +144,7 @@ def row(name: str, routing: str, results: odonata.Results | None, track: Sequenc
     # A very short run has no track.
     last = track[-1] if track else Mark(0.0, 0.0, 0.0, 0.0, 0, 0)
     end = results.run if results else {}
-    said_events, said_cpu_s = said(track)
+    estimated_events, estimated_cpu_s = estimated(track)
     return Full(
         name=name,
         program=case.program,
@@ -162,8 +162,8 @@ def row(name: str, routing: str, results: odonata.Results | None, track: Sequenc
         wall_s=max(end.get("wall_s", 0.0), last.wall_s),
         cpu_s=max(end.get("cpu_s", 0.0), last.cpu_s),
         peak_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-        said_events=said_events,
-        said_cpu_s=said_cpu_s,
+        estimated_events=estimated_events,
+        estimated_cpu_s=estimated_cpu_s,
         digest=end.get("digest", ""),
         commit=commit(),
         machine=machine(),

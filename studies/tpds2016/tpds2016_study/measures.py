@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+from study_tools import parquet
 
 import odonata
 
@@ -60,6 +59,9 @@ class Run:
     events: int
     cpu_s: float
     peak_rss_bytes: int
+    #: Share of the links of a class that are in use: that carry at least a tenth of the mean of the class.
+    local_used: float = 0.0
+    global_used: float = 0.0
 
     @property
     def name(self) -> str:
@@ -103,7 +105,7 @@ def of_results(results: odonata.Results) -> One:
     machine, shape = machine_of(scenario["machine"])
     program = next(iter(scenario["jobs"][0]["workload"]))
     ranks = columns(results, "ranks", ["hops_mean", "packet_latency_mean_s", "mpi_s", "packets_received"])
-    links = columns(results, "links", ["class", "source_kind", "target_kind", "saturation_s"])
+    links = columns(results, "links", ["class", "source_kind", "target_kind", "bytes", "saturation_s"])
     full = {
         "terminal": links["saturation_s"][links["source_kind"] == "node"],
         "local": links["saturation_s"][links["class"] == "local"],
@@ -141,6 +143,8 @@ def of_results(results: odonata.Results) -> One:
         events=results.run["events"],
         cpu_s=results.run["cpu_s"],
         peak_rss_bytes=results.run["peak_rss_bytes"],
+        local_used=used(links["bytes"][links["class"] == "local"]),
+        global_used=used(links["bytes"][links["class"] == "global"]),
     )
     drawn = {"hops": hops, "latency": latency, "communication": ranks["mpi_s"], **full}
     return run, [
@@ -173,6 +177,15 @@ def busy(times: Any) -> float:
     return float((times > 0).mean()) if len(times) else 0.0
 
 
+def used(sent: Any) -> float:
+    """Share of links that carry at least a tenth of the mean.
+
+    >>> used(np.array([0, 1, 10, 29]))
+    0.75
+    """
+    return float((10 * sent >= sent.mean()).mean()) if len(sent) and sent.any() else 0.0
+
+
 def mean(times: Any) -> float:
     return float(times.mean()) if len(times) else 0.0
 
@@ -181,14 +194,6 @@ def longest(times: Any) -> float:
     return float(times.max()) if len(times) else 0.0
 
 
-def write(folder: Path, name: str, rows: Sequence[Any]) -> None:
-    """Stores rows of one kind as Parquet, a column per field."""
-    folder.mkdir(parents=True, exist_ok=True)
-    plain = [asdict(row) for row in rows]
-    table = {f.name: [row[f.name] for row in plain] for f in fields(rows[0])}
-    pq.write_table(pa.table(table), folder / f"{name}.parquet", compression="zstd")
-
-
 def read(folder: Path, name: str, kind: type) -> list[Any]:
-    """Reads the rows that `write` stored."""
-    return [kind(**row) for row in pq.read_table(folder / f"{name}.parquet").to_pylist()]
+    """Stored rows of one kind."""
+    return parquet.read(folder / f"{name}.parquet", kind)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from study_tools import pages, verdicts
+from study_tools import pages, shown, verdicts
 from study_tools.claims import number
 from study_tools.table import Table
 
@@ -18,11 +18,19 @@ from tpds2016_study.cost import Cost
 from tpds2016_study.full import Full
 from tpds2016_study.measures import Point, Run
 from tpds2016_study.processes import Split
+from tpds2016_study.shown import SHOWN
+from tpds2016_study.speed import Speed
 
 STUDY = Path(__file__).parents[1]
 DATA = STUDY / "data"
 FIGURES = STUDY.parents[1] / "docs" / "figures"
-SWEEPS = {"programs": ("dragonfly", "torus"), "larger": ("larger-dragonfly", "larger-torus", "bytes")}
+SWEEPS = {
+    "programs": ("dragonfly", "torus"),
+    "larger": ("larger-dragonfly", "larger-torus", "bytes"),
+    "amg-nonminimal": ("amg-nonminimal",),
+    "amg-oblong": ("amg-oblong",),
+    "links": ("links",),
+}
 
 
 def stored(name: str = "programs") -> list[Run]:
@@ -35,6 +43,11 @@ def stored_full() -> list[Full]:
     return kept("full", Full)
 
 
+def stored_larger() -> list[Run]:
+    """Stored runs with more ranks."""
+    return [*stored("larger"), *kept("amg-nonminimal", Run), *kept("amg-oblong", Run)]
+
+
 def kept(name: str, kind: type) -> list[Any]:
     """Stored rows, if there are any."""
     return measures.read(DATA, name, kind) if (DATA / f"{name}.parquet").exists() else []
@@ -44,12 +57,14 @@ def evidence(runs: Sequence[Run]) -> Evidence:
     """All other stored results, with these runs."""
     return Evidence(
         runs=runs,
-        larger=stored("larger"),
+        larger=stored_larger(),
+        links=kept("links", Run),
         times=measures.read(DATA, "bluegene", Time),
         loads=measures.read(DATA, "bluegene-load", Load),
         costs=measures.read(DATA, "cost", Cost),
         splits=kept("processes", Split),
         booksim=claims_machines.booksim(),
+        speeds=kept("speed", Speed),
     )
 
 
@@ -57,20 +72,21 @@ def judge(found: Evidence) -> list[verdicts.Judged]:
     """Judges all claims by the measurements."""
     return [
         *verdicts.judge(claims_machines.CLAIMS, found),
-        *verdicts.judge(claims_dragonfly.CLAIMS, found.runs),
+        *verdicts.judge(claims_dragonfly.CLAIMS, [*found.runs, *found.larger]),
         *verdicts.judge(claims_torus.CLAIMS, found.runs),
     ]
 
 
 def texts() -> dict[Path, str]:
     """The pages, from the stored results."""
-    runs, larger = stored(), stored("larger")
+    runs, larger = stored(), stored_larger()
     found = evidence(runs)
     judged = judge(found)
     everything = [*runs, *larger]
     return pages.made(
         STUDY,
         count=len(judged),
+        shown=shown.table(SHOWN, judged).markdown().strip(),
         tally=verdicts.tally(judged).markdown().strip(),
         verdicts=verdicts.short(judged).markdown().strip(),
         table=verdicts.table(judged).markdown().strip(),
@@ -78,10 +94,12 @@ def texts() -> dict[Path, str]:
         rules=verdicts.rules(judged).strip(),
         runs=run_table(runs).markdown().strip(),
         larger=run_table(larger).markdown().strip(),
+        links=link_table(found.links).markdown().strip(),
         scales=scale_table(runs, larger).markdown().strip(),
         costs=cost_table(found.costs).markdown().strip(),
         full=full_table(stored_full()).markdown().strip(),
         full_remarks=(STUDY / "full.md").read_text(encoding="utf-8").strip(),
+        speeds=speed_table(found.speeds).markdown().strip() if found.speeds else "Not run yet.",
         splits=split_table(found.splits).markdown().strip() if found.splits else "Not run yet.",
         cpu_minutes=number(sum(run.cpu_s for run in everything) / 60, "min"),
         longest=number(max(run.cpu_s for run in everything), "s"),
@@ -159,6 +177,23 @@ def scale_table(runs: Sequence[Run], larger: Sequence[Run]) -> Table:
     return Table("", ["program", "ratio", "ranks", "sent", "ours"], rows, left=2)
 
 
+def link_table(runs: Sequence[Run]) -> Table:
+    """Shares of links in use."""
+    rows = [
+        [
+            f"{run.ranks:,}",
+            run.shape,
+            run.routing,
+            number(run.local_used, "%"),
+            number(run.global_used, "%"),
+            number(run.cpu_s, "s"),
+        ]
+        for run in runs
+    ]
+    header = ["ranks", "groups x routers x nodes", "routing", "local links", "global links", "CPU"]
+    return Table("", header, rows, left=3)
+
+
 def cost_table(costs: Sequence[Cost]) -> Table:
     """Each program on each scheduler."""
     rows = [
@@ -169,7 +204,7 @@ def cost_table(costs: Sequence[Cost]) -> Table:
             number(cost.wall_s, "s"),
             number(cost.cpu_s, "s"),
             number(cost.events / 1e6, "M"),
-            number(cost.events / cost.wall_s / 1e6, "M/s"),
+            number(cost.events / cost.cpu_s / 1e6, "M/s"),
             number(cost.efficiency, "%"),
             number(cost.waiting, "%"),
             f"`{cost.digest[:8]}`",
@@ -177,7 +212,16 @@ def cost_table(costs: Sequence[Cost]) -> Table:
         for cost in costs
     ]
     header = [
-        *("program", "scheduler", "threads", "wall", "CPU", "events", "events/s", "events for good"),
+        *(
+            "program",
+            "scheduler",
+            "threads",
+            "wall",
+            "CPU",
+            "events",
+            "events per CPU-second",
+            "events for good",
+        ),
         *("waiting", "digest"),
     ]
     return Table("", header, rows, left=2)
@@ -247,6 +291,24 @@ def split_table(rows: Sequence[Split]) -> Table:
         *("program", "ranks", "processes", "events", "packet-hops", "wall", "CPU of all", "waiting"),
         *("peak memory of a process", "digest"),
     ]
+    return Table("", header, found)
+
+
+def speed_table(rows: Sequence[Speed]) -> Table:
+    """Cycles per second of CPU time, beside BookSim."""
+    found = [
+        [
+            row.routing,
+            f"{row.load:g}",
+            f"{row.cycles:,}",
+            str(row.rounds),
+            number(row.ours, ""),
+            number(row.booksim, ""),
+            number(row.times, "x"),
+        ]
+        for row in rows
+    ]
+    header = ["routing", "load", "cycles", "rounds", "ours, cycles per CPU-second", "BookSim 2's", "times"]
     return Table("", header, found)
 
 

@@ -9,6 +9,7 @@ import signal
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from odonata.running.runner import Progress
 
@@ -79,7 +80,10 @@ def read_track(file: Path) -> list[Mark]:
     with file.open(newline="", encoding="utf-8") as opened:
         rows = list(csv.DictReader(opened))
     whole = ("events", "packet_hops", "sitting")
-    return [Mark(**{key: int(row[key]) if key in whole else float(row[key]) for key in row}) for row in rows]
+    numbers: list[dict[str, Any]] = [
+        {key: int(row[key]) if key in whole else float(row[key]) for key in row} for row in rows
+    ]
+    return [Mark(**row) for row in numbers]
 
 
 def sittings(track: Sequence[Mark]) -> int:
@@ -87,7 +91,7 @@ def sittings(track: Sequence[Mark]) -> int:
     return track[-1].sitting if track else 1
 
 
-def said(track: Sequence[Mark]) -> tuple[float, float]:
+def estimated(track: Sequence[Mark]) -> tuple[float, float]:
     """Estimated events and CPU time of a run after its first tenth; 0 before."""
     for mark in track:
         if mark.fraction >= TENTH:

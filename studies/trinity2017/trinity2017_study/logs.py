@@ -10,12 +10,9 @@ import itertools
 import tempfile
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 import odonata
 
@@ -96,14 +93,3 @@ def run(logs: Sequence[Log]) -> dict[str, float]:
 def replay(log: Log, io_s: float, beside: str = "", slowdown: float = 1.0) -> Replay:
     """A row."""
     return Replay(log.name, log.ranks, log.bytes, log.throughput, log.bytes / io_s, beside, slowdown)
-
-
-def write(file: Path, replays: Sequence[Replay]) -> None:
-    """Stores rows as Parquet, a column per field."""
-    plain = [asdict(one) for one in replays]
-    pq.write_table(pa.table({f.name: [row[f.name] for row in plain] for f in fields(Replay)}), file)
-
-
-def read(file: Path) -> list[Replay]:
-    """Reads the rows that `write` stored."""
-    return [Replay(**row) for row in pq.read_table(file).to_pylist()]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 import odonata
 
@@ -43,12 +41,15 @@ class Run:
     #: Cost of the run.
     packet_hops: int
     cpu_s: float
+    #: Buffer of a file's first transfer: "hash" of its name, or "round-robin" by its number.
+    start: str = "hash"
 
     @property
     def name(self) -> str:
-        """machine-arrangement-files-access-nodes, and the transfers of a rank."""
+        """machine-arrangement-files-access-nodes, the transfers of a rank, and an unusual start."""
         parts = (self.machine, self.arrangement, self.files, self.access, self.nodes)
-        return f"{'-'.join(map(str, parts))} x {self.transfers}"
+        start = "" if self.start == "hash" else f", {self.start}"
+        return f"{'-'.join(map(str, parts))} x {self.transfers}{start}"
 
     @property
     def bandwidth(self) -> float:
@@ -79,7 +80,7 @@ def of_results(results: odonata.Results) -> Run:
 
     def busiest(*classes: str) -> float:
         chosen = links.filter(pc.is_in(links["class"], pa.array(classes)))
-        return pc.max(chosen["busy_s"]).as_py() / seconds
+        return float(pc.max(chosen["busy_s"]).as_py() / seconds)
 
     return Run(
         machine=MACHINES[dragonfly["groups"]],
@@ -96,16 +97,5 @@ def of_results(results: odonata.Results) -> Run:
         device_busy=max(row["device_busy_s"] for row in servers) / seconds,
         packet_hops=results.run["packet_hops"],
         cpu_s=results.run["cpu_s"],
+        start=scenario["storage"]["layout"]["striped"]["start"],
     )
-
-
-def write(file: Path, runs: Sequence[Run]) -> None:
-    """Stores rows as Parquet, a column per field."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    plain = [asdict(run) for run in runs]
-    pq.write_table(pa.table({f.name: [row[f.name] for row in plain] for f in fields(Run)}), file)
-
-
-def read(file: Path) -> list[Run]:
-    """Reads the rows that `write` stored."""
-    return [Run(**row) for row in pq.read_table(file).to_pylist()]

@@ -2,6 +2,7 @@
 
 use crate::clusters::Clusters;
 use crate::saved::{Damaged, Loader, Saver};
+use crate::state::cell_mut;
 use crate::wheel::{Scheduled, Wheel};
 use crate::{Cell, Context, Key, Lp, Mode, Model, Partition, Plain, Saved, Time};
 use std::ops::Range;
@@ -45,10 +46,11 @@ impl Sequences {
         }
     }
 
-    /// The key of the next event that `lp` sends, for `time`.
+    /// The key of the next event that `lp` sends, for `time`. The LP belongs to the part: it has received an event of
+    /// the part's queue.
     #[inline]
     pub(crate) fn key(&mut self, lp: Lp, time: Time) -> Key {
-        let next = &mut self.next[(lp - self.first) as usize];
+        let next = cell_mut::<Plain, _>(&mut self.next, lp - self.first);
         let sequence = *next;
         *next = sequence.wrapping_add(1);
         Key {
@@ -207,7 +209,7 @@ impl<E: Copy> Core<E> {
     /// something to other parts.
     ///
     /// This is the only loop that handles events without an undo log, so the handlers are inlined into it. With one
-    /// loop per scheduler they were not inlined, which cost 3 % more instructions.
+    /// loop per scheduler they were not inlined, which cost 3% more instructions.
     pub(crate) fn run<M: Model<Event = E>>(&mut self, model: &mut M, last: u64) -> Stop {
         loop {
             if self.events >= last {

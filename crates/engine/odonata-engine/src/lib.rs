@@ -65,6 +65,6 @@ pub use random::Stream;
 pub use restart_check::run_with_restarts;
 pub use saved::{Cell, Saved};
 pub use scheduler::{Figures, PartView, Pause, Scheduler, ThreadFigures, ThreadTrial};
-pub use sequential::Sequential;
-pub use state::{Journalled, List, Mode, NIL, Plain, Pool, Rows, Savepoint, Slot, Speculative, Store};
+pub use sequential::{Injection, Sequential};
+pub use state::{CacheLine, Journalled, List, Mode, NIL, Plain, Pool, Rows, Savepoint, Slot, Speculative, Store};
 pub use transport::{SingleProcess, ThreadTransport, Transport};

@@ -24,6 +24,8 @@ pub enum Purpose {
     Storage = 6,
     /// Behavior of a storage device.
     Device = 7,
+    /// Entropy, trims and marks of Ethernet.
+    Ethernet = 8,
 }
 
 /// A stream of random numbers; `Copy`, so it can live in a journaled cell.

@@ -5,7 +5,13 @@ use crate::core::{Core, Stop, after};
 use crate::saved::{Damaged, Loader, Saver};
 use crate::scheduler::{Figures, PartView, Pause, Scheduler};
 use crate::wheel::BUCKETS;
-use crate::{Model, Partition, Saved, Time};
+use crate::{Context, Lp, Model, Partition, Saved, Time};
+
+/// What another program does to a model between two runs.
+pub trait Injection<M: Model> {
+    /// Changes the model, and schedules events.
+    fn apply<C: Context<Event = M::Event>>(self, model: &mut M, ctx: &mut C);
+}
 
 /// Runs a model's events one after the other.
 pub struct Sequential<M: Model> {
@@ -50,6 +56,18 @@ impl<M: Model> Sequential<M> {
             (Stop::Bound, None) if self.core.queue.is_empty() => Pause::Idle,
             (Stop::Bound, None) => Pause::TimeLimit,
         }
+    }
+
+    /// Applies `injection` as LP `lp`, with the time of the last event handled. It schedules events for `lp` alone, after
+    /// the time until which the model has run.
+    pub fn inject(&mut self, lp: Lp, injection: impl Injection<M>) {
+        self.core.lp = lp;
+        injection.apply(&mut self.model, &mut self.core);
+    }
+
+    /// Write access to the model, between runs.
+    pub fn model_mut(&mut self) -> &mut M {
+        &mut self.model
     }
 
     /// The time of the last event handled.

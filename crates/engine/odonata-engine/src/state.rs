@@ -23,7 +23,8 @@ use std::collections::VecDeque;
 
 pub(crate) use pool::FreeList;
 pub use pool::{List, Pool, Slot};
-pub(crate) use prefetch::prefetch;
+pub use prefetch::CacheLine;
+pub(crate) use prefetch::{prefetch, prefetch_span};
 pub use rows::Rows;
 pub use trusted::{cell, cell_mut};
 
@@ -218,10 +219,22 @@ impl<T: Copy> Store<T> {
         &self.cells[i as usize]
     }
 
+    /// The cache line of cell `i`.
+    #[inline(always)]
+    pub fn line(&self, i: u32) -> CacheLine {
+        CacheLine::of(&self.cells, i)
+    }
+
     /// Fetches cell `i` into the cache, if there is one.
     #[inline(always)]
     pub fn prefetch(&self, i: u32) {
         prefetch(&self.cells, i);
+    }
+
+    /// Fetches `count` cells from cell `first` on into the cache, if they exist.
+    #[inline(always)]
+    pub fn prefetch_span(&self, first: u32, count: u32) {
+        prefetch_span(&self.cells, first, count);
     }
 
     /// Mutable access to cell `i`; logs the old value if `M` journals.

@@ -21,6 +21,7 @@ use crate::state::cell_mut;
 use crate::{Cell, Key, Lp, NIL, Plain, Saved, Time};
 use overflow::Overflow;
 use slots::Slots;
+use std::cmp::Reverse;
 
 /// Default number of buckets. A bucket takes 4 bytes.
 pub const BUCKETS: usize = 8192;
@@ -72,12 +73,21 @@ impl<E> Scheduled<E> {
     }
 }
 
-/// An event of the open bucket.
+/// An event of the open bucket. Its rank is beside it: with a clock, many events have the same time.
 #[derive(Clone, Copy, Debug)]
 struct Opened {
     time: Time,
+    order: u64,
     /// The slot of the event.
     slot: u32,
+}
+
+impl Opened {
+    /// [`Scheduled::rank`] as one number, which is compared without a branch.
+    #[inline(always)]
+    fn rank(&self) -> u128 {
+        u128::from(self.time.0) << 64 | u128::from(self.order)
+    }
 }
 
 /// The queue. Events come out in order of (time, sender, sequence).
@@ -184,20 +194,26 @@ impl<E: Copy> Wheel<E> {
                 return;
             }
         }
-        self.place_apart(Scheduled { time, order, lp, event }, bucket);
+        self.place_apart(time, order, lp, event);
     }
 
     /// Queues an event in the open bucket, in the overflow, or in a new slot.
+    // Takes the fields, so that its caller needs no memory for them.
     #[inline(never)]
-    fn place_apart(&mut self, item: Scheduled<E>, bucket: u64) {
+    fn place_apart(&mut self, time: Time, order: u64, lp: Lp, event: E) {
+        let (item, bucket) = (Scheduled { time, order, lp, event }, time.0 >> self.shift);
         if bucket >= self.horizon {
             return self.overflow.push(item);
         }
         if bucket <= self.position {
             let slot = self.slots.insert(item, NIL);
-            let later = |other: &Opened| self.slots.get(other.slot).rank() > item.rank();
-            let at = self.open.partition_point(later);
-            return self.open.insert(at, Opened { time: item.time, slot });
+            let opened = Opened {
+                time: item.time,
+                order: item.order,
+                slot,
+            };
+            let at = self.open.partition_point(|other| other.rank() > opened.rank());
+            return self.open.insert(at, opened);
         }
         let place = (bucket & self.mask) as usize;
         self.heads[place] = self.slots.insert(item, self.heads[place]);
@@ -313,15 +329,15 @@ impl<E: Copy> Wheel<E> {
         let mut slot = std::mem::replace(&mut self.heads[place], NIL);
         while slot != NIL {
             let (item, next) = slots.linked(slot);
-            open.push(Opened { time: item.time, slot });
+            open.push(Opened {
+                time: item.time,
+                order: item.order,
+                slot,
+            });
             slot = next;
         }
-        let later = |a: &Opened, b: &Opened| match a.time == b.time {
-            true => slots.get(b.slot).order.cmp(&slots.get(a.slot).order),
-            false => b.time.cmp(&a.time),
-        };
         if open.len() > 1 {
-            open.sort_unstable_by(later);
+            open.sort_unstable_by_key(|opened| Reverse(opened.rank()));
         }
     }
 
@@ -376,6 +392,11 @@ impl<E: Copy> Wheel<E> {
         let words = self.occupied.len() as u64;
         let start = (self.position + 1) & self.mask;
         let (first, bit) = (start / 64, start % 64);
+        // Usually it is near.
+        let near = self.occupied[first as usize] & !0 << bit;
+        if near != 0 {
+            return Some(self.position + 1 + (u64::from(near.trailing_zeros()) - bit));
+        }
         // The first word is read twice: its upper part first, its lower part last.
         for i in 0..=words {
             let at = (first + i) & (words - 1);

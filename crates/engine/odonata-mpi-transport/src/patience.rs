@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn who_loses_its_core_in_a_wait_sleeps_early_for_the_next_ones() {
+    fn a_thread_that_loses_its_core_in_a_wait_sleeps_early_in_later_waits() {
         let mut patience = Patience::default();
         let mut wait = patience.wait();
         for _ in 0..=SPINS {

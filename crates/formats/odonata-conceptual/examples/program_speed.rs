@@ -111,7 +111,7 @@ fn main() {
         &["-i", "300"],
         Some(&|| Box::new(CosmoFlow::new(300, training()).expect("many steps"))),
     );
-    row("nearest-neighbour.ncptl", 4_096, &[], None);
+    row("nearest-neighbor.ncptl", 4_096, &[], None);
     row("halo2d.ncptl", 101_376, &[], None);
     row("lammps.ncptl", 2_048, &["-s", "2"], None);
     row("latency.ncptl", 2, &[], None);

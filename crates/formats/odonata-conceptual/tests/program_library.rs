@@ -110,7 +110,7 @@ fn a_layout_that_does_not_fit_is_refused_with_its_reason() {
         ("nekbone", "--nx 2 --ny 2 --nz 2", "nx ny nz multiply"),
         ("nekbone", "--first 9 --last 8", "orders go up"),
         ("jacobi3d", "--nx 5 --ny 1 --nz 1", "nx ny nz multiply"),
-        ("nearest-neighbour", "--nz 2", "or none"),
+        ("nearest-neighbor", "--nz 2", "or none"),
         ("halo2d", "--nx 5 --ny 3", "nx ny multiply"),
         ("lammps", "--ranks 5", "the ranks of a row divide"),
         ("checkpoint", "--iterations 0", "at least one checkpoint"),
@@ -332,8 +332,8 @@ fn messages_and_bytes_follow_their_closed_forms() {
     );
     // 26 neighbors on a torus with all extents above 1; 8 on 3 x 3 x 1.
     let torus = (4_096 * 26, 4_096 * 26 * 32_768);
-    assert_eq!(sent("nearest-neighbour", 4_096, ""), torus);
-    assert_eq!(sent("nearest-neighbour", 9, "--nx 3 --ny 3 --nz 1").0, 9 * 8);
+    assert_eq!(sent("nearest-neighbor", 4_096, ""), torus);
+    assert_eq!(sent("nearest-neighbor", 9, "--nx 3 --ny 3 --nz 1").0, 9 * 8);
     assert_eq!(sent("halo2d", 15, "--iterations 7"), (15 * 4 * 7, 15 * 4 * 7 * 8_192));
     assert_eq!(sent("many-to-many", 256, ""), (2 * 128, 2 * 128 * 4_194_304));
     assert_eq!(sent("incast", 100, ""), (99 * 10, 99 * 10 * 1_310_720));
@@ -397,7 +397,7 @@ fn a_step_of_lammps_has_the_messages_of_the_table() {
         assert_eq!(reductions[..5], [48, 48, 48, 8, 48]);
         assert_eq!(reductions[45..], [48, 48, 48, 8, 48, 4, 48, 48, 48, 8, 48, 4][2..]);
         assert_eq!(reductions.len(), 55);
-        // Shaped: 10 x 31 + 3 x 63 messages, within 2 % of the 4,910 and 4,960 measured.
+        // Shaped: 10 x 31 + 3 x 63 messages, within 2% of the 4,910 and 4,960 measured.
         assert_eq!((others, other_bytes), (10 * 499, 10 * (310 * 112 + 189 * 120)));
         assert!((38_552..=76_144).contains(&(other_bytes / 10)));
     }

@@ -263,6 +263,16 @@ impl ProgramFile {
                 }
                 self.check_counts(rank, &collective, members)
             }
+            OpKind::OneSided(call) => {
+                if let Some(group) = call.group() {
+                    let of_group = members(group);
+                    of_group.map_err(|(_, problem, expected)| ("new_comm", problem, expected))?;
+                }
+                match call.target() {
+                    Some(target) => source("peer", call.comm(), target),
+                    None => members(call.comm()).map(|_| ()),
+                }
+            }
             OpKind::CommDup { comm, .. }
             | OpKind::CommSplit { comm, .. }
             | OpKind::CommCreate { comm, .. }

@@ -26,7 +26,7 @@ pub enum Field {
     Root,
     /// List of sizes.
     Counts,
-    /// The new communicator.
+    /// The new communicator, or the group of an epoch.
     NewComm,
     /// File.
     File,
@@ -140,6 +140,23 @@ const COLLECTIVES: [(&str, &str); 16] = [
     ("alltoallv", "ialltoallv"),
 ];
 
+/// Names of calls of one-sided communication, by [`OneSided::index`](odonata_workload::OneSided::index).
+const ONE_SIDED: [&str; odonata_workload::OneSided::KINDS] = [
+    "put",
+    "get",
+    "accumulate",
+    "get_accumulate",
+    "win_flush",
+    "win_fence",
+    "win_lock",
+    "win_lock_shared",
+    "win_unlock",
+    "win_post",
+    "win_start",
+    "win_complete",
+    "win_wait",
+];
+
 /// Names of the other kinds.
 const OTHERS: [&str; 39] = [
     "compute",
@@ -186,7 +203,7 @@ const OTHERS: [&str; 39] = [
 /// All names of kinds, in documentation order.
 pub fn kind_names() -> impl Iterator<Item = &'static str> {
     let collectives = COLLECTIVES.iter().flat_map(|&(blocking, other)| [blocking, other]);
-    OTHERS.into_iter().chain(collectives).chain(["mark"])
+    OTHERS.into_iter().chain(ONE_SIDED).chain(collectives).chain(["mark"])
 }
 
 /// The static name equal to `name`, if there is such a kind.
@@ -239,7 +256,10 @@ mod tests {
                 }
             }
         }
-        assert_eq!(kind_names().count(), OTHERS.len() + 2 * COLLECTIVES.len() + 1);
+        assert_eq!(
+            kind_names().count(),
+            OTHERS.len() + ONE_SIDED.len() + 2 * COLLECTIVES.len() + 1
+        );
         assert!(kind_names().all(|kind| known_kind(kind) == Some(kind)));
     }
 }

@@ -1,19 +1,36 @@
 //! Host context: the side effects available to handlers of the hosts.
 
-use crate::Fabric;
 use crate::event::HostEvent;
 use crate::payload::Payload;
 use odonata_blame::lost::Carried;
-use odonata_engine::{Context, Lp, Mode, Time};
+use odonata_engine::{Context, Lp, Mode, Plain, Speculative, Time};
 use odonata_network::{FabricEvent, Message};
+
+/// The fabric, carrying messages of the hosts.
+pub type Fabric = odonata_network::Fabric<Payload>;
 
 /// The context of a handler in a model whose events include those of the fabric and of the hosts.
 pub trait MachineContext: Context<Event: From<FabricEvent> + From<HostEvent>> {}
 
 impl<C: Context<Event: From<FabricEvent> + From<HostEvent>>> MachineContext for C {}
 
+/// How state is edited, and whether the instruments that a run may leave out are compiled. Handlers are compiled with and
+/// without them; speculation, which journals every change anyway, has them always.
+pub(crate) trait Uses: Mode {
+    /// Whether they are compiled.
+    const OBSERVED: bool;
+}
+
+impl Uses for Plain {
+    const OBSERVED: bool = true;
+}
+
+impl Uses for Speculative {
+    const OBSERVED: bool = true;
+}
+
 /// The side effects available to a handler of the hosts.
-pub(crate) trait HostContext: Mode {
+pub(crate) trait HostContext: Uses {
     /// The current time.
     fn now(&self) -> Time;
     /// Schedules `event` for the hosts of LP `lp`, the LP of the current event.
@@ -27,22 +44,52 @@ pub(crate) trait HostContext: Mode {
 }
 
 /// The [`HostContext`] of a run: the scheduler's context and the fabric.
-pub(crate) struct RunContext<'a, C> {
+pub(crate) struct RunContext<'a, C, const OBSERVED: bool> {
     ctx: &'a mut C,
     fabric: &'a mut Fabric,
 }
 
-impl<'a, C> RunContext<'a, C> {
+impl<'a, C, const OBSERVED: bool> RunContext<'a, C, OBSERVED> {
     pub(crate) fn new(ctx: &'a mut C, fabric: &'a mut Fabric) -> Self {
         RunContext { ctx, fabric }
     }
+
+    /// Message `slot` of the fabric.
+    #[inline]
+    pub(crate) fn message(&self, slot: u32) -> &Message<Payload> {
+        self.fabric.message(slot)
+    }
+
+    /// The losses of message `slot` so far.
+    #[inline]
+    pub(crate) fn losses(&self, slot: u32) -> Carried {
+        self.fabric.losses(slot)
+    }
 }
 
-impl<C: Mode> Mode for RunContext<'_, C> {
+impl<C: MachineContext, const OBSERVED: bool> RunContext<'_, C, OBSERVED> {
+    /// The hosts have used message `slot`, which has been sent.
+    #[inline]
+    pub(crate) fn note_sent(&mut self, slot: u32) {
+        self.fabric.note_sent::<C>(slot);
+    }
+
+    /// The hosts have used message `slot`, which has arrived.
+    #[inline]
+    pub(crate) fn release(&mut self, slot: u32) {
+        self.fabric.release::<C>(slot);
+    }
+}
+
+impl<C: Mode, const OBSERVED: bool> Mode for RunContext<'_, C, OBSERVED> {
     const JOURNAL: bool = C::JOURNAL;
 }
 
-impl<C: MachineContext> HostContext for RunContext<'_, C> {
+impl<C: Mode, const OBSERVED: bool> Uses for RunContext<'_, C, OBSERVED> {
+    const OBSERVED: bool = OBSERVED;
+}
+
+impl<C: MachineContext, const OBSERVED: bool> HostContext for RunContext<'_, C, OBSERVED> {
     #[inline]
     fn now(&self) -> Time {
         self.ctx.now()

@@ -5,3 +5,9 @@ pub(crate) mod describe;
 pub(crate) mod leftovers;
 pub(crate) mod outcome;
 pub(crate) mod run_state;
+
+use crate::Hosts;
+
+/// A part of the hosts between two events.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PartState<'a>(pub(crate) &'a Hosts);

@@ -2,6 +2,5 @@
 
 pub(crate) mod control;
 pub(crate) mod effect;
-mod endless;
 pub(crate) mod status;
 pub(crate) mod unfinished;

@@ -4,8 +4,7 @@
 
 use crate::io::stage::StageFile;
 use crate::params::{FileAccess, JobProgram};
-use crate::send::Endpoint;
-use odonata_engine::{Lp, Time};
+use odonata_engine::{Lp, NIL, SparseStore, Time};
 use odonata_storage::{ClientId, Requester};
 use odonata_workload::Program;
 use std::ops::Range;
@@ -42,6 +41,11 @@ pub(crate) struct JobPlan {
 }
 
 impl JobPlan {
+    /// Whether it is open-loop traffic.
+    pub(crate) fn is_synthetic(&self) -> bool {
+        matches!(self.program, JobProgram::Synthetic { .. })
+    }
+
     /// Whether its start depends on more than the clock.
     pub(crate) fn starts_later(&self) -> bool {
         !self.start_after.is_empty() || (self.stage_wait && !self.stage_in.is_empty())
@@ -52,6 +56,8 @@ impl JobPlan {
 pub(crate) struct RankPlace {
     pub(crate) job: u16,
     pub(crate) node: u32,
+    /// The interface of its node that it uses, counted from 0 on the node.
+    pub(crate) interface: u16,
     /// The logical process of its node.
     pub(crate) lp: Lp,
     /// Its storage server, or [`NIL`](odonata_engine::NIL).
@@ -66,6 +72,18 @@ pub(crate) struct ServerPlace {
     pub(crate) lp: Lp,
     /// Its number among the servers of its kind in its part.
     pub(crate) local: u32,
+}
+
+/// An end of a message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Endpoint {
+    pub(crate) node: u32,
+    /// Its interface on the node, or [`NIL`] for that by the number of its peer.
+    pub(crate) interface: u32,
+    /// The logical process of the node.
+    pub(crate) lp: Lp,
+    /// Its random stream.
+    pub(crate) stream: u32,
 }
 
 /// Jobs, ranks and servers of the machine, and which of them belong to this part.
@@ -160,6 +178,7 @@ impl Layout {
         let place = self.place(rank);
         Endpoint {
             node: place.node,
+            interface: u32::from(place.interface),
             lp: place.lp,
             stream: rank,
         }
@@ -170,6 +189,7 @@ impl Layout {
         let ServerPlace { node, lp, .. } = self.server(server);
         Endpoint {
             node,
+            interface: NIL,
             lp,
             stream: self.rank_count() + server,
         }
@@ -186,5 +206,16 @@ impl Layout {
     /// The name of `rank`, such as `job "name" rank 3`.
     pub(crate) fn name(&self, rank: u32) -> String {
         format!("job \"{}\" rank {}", self.job_of(rank).name, self.local(rank))
+    }
+}
+
+/// The index in its part of every rank of the machine, and the ranks of the part.
+pub(crate) type PartRanks = (Arc<[u32]>, Arc<[u32]>);
+
+/// A cell per number of a part, given the place of every number and the numbers of the part.
+pub(crate) fn cells<T: Copy>((places, numbers): &PartRanks, make: impl FnMut(u32) -> T) -> SparseStore<T> {
+    match numbers.len() == places.len() {
+        true => SparseStore::all(numbers.iter().copied().map(make).collect()),
+        false => SparseStore::some(places.clone(), numbers.clone(), make),
     }
 }

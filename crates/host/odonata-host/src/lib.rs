@@ -7,14 +7,15 @@
 //!  Program ─> rank: execute ─> call ─> mpi ─────> effects      one LP = a router with its nodes,
 //!                                │      ^            │          their ranks, servers and NICs
 //!                                v      │            │
-//!                         io: client    │            │        io: server <─> odonata_storage::Servers
+//!                      io: calls,client │            │        io: server <─> odonata_storage::Servers
 //!  Synthetic ─> source        │         │            │             │
 //!                 │           v         │            v             v
 //!               send: Fabric::submit, or within the node ──> arrived / sent
 //! ```
 //!
-//! [`Hosts`] consists of components, each of which owns its state: ranks, the MPI library, clients and servers, job
-//! control, sources, the interface to the fabric, records. The content of a message is a [`Payload`].
+//! [`Hosts`] consists of components, each of which owns its state: ranks, the MPI library, the I/O layer, job control,
+//! sources, the interface to the fabric, instruments. `Hosts` only routes their inputs and effects (`route`). The content of
+//! a message is a [`Payload`].
 //!
 //! The traffic class of job `j` is `2 j` for MPI and `2 j + 1` for I/O, including control messages.
 //!
@@ -43,7 +44,9 @@
 mod context;
 mod diagnosis;
 mod event;
+mod failure;
 pub mod footprint;
+mod interfaces;
 mod interrupt;
 mod io;
 mod job;
@@ -56,7 +59,7 @@ mod params;
 mod payload;
 mod plan;
 mod rank;
-mod records;
+mod route;
 mod send;
 pub mod settings;
 mod source;
@@ -66,19 +69,22 @@ mod timeline;
 mod turn;
 mod view;
 
-pub use context::MachineContext;
+pub use context::{Fabric, MachineContext};
 pub use diagnosis::deadlock::describe_cycle;
-pub use diagnosis::outcome::{Blocked, BlockedClient, BlockedWrite, FailureKind, HALT_FAILURE, HostOutcome};
+pub use diagnosis::outcome::{Blocked, BlockedClient, BlockedWrite, FailureKind, HostOutcome};
 pub use diagnosis::run_state::RunState;
 pub use event::HostEvent;
+pub use failure::HALT_FAILURE;
 pub use interrupt::Interrupt;
 pub use io::client::RetryCounts;
 pub use io::lower_tier::{Outside, StorageTier};
 pub use io::stage::{StageFile, StageMeasured, StageTimes};
-pub use job::control::{CONTROL_BYTES, WaitingJob};
+pub use job::control::WaitingJob;
+pub use job::effect::CONTROL_BYTES;
 pub use job::status::JobStatuses;
 pub use measured::HostMeasured;
 pub use metrics::{IoOperation, IoRecord, IterationRecord, MessageRecord, RankMetrics, ReportRecord};
+pub use observe::exposed::ExposedTime;
 pub use observe::lost::path::{Parts, PathCall, PathRecord};
 pub use observe::lost::progress::{JobStamp, LostInterval};
 pub use observe::matches::MatchRecord;
@@ -89,29 +95,26 @@ pub use timeline::{
     AccessRecord, CALLS, CallKind, CallRecord, Charge, Flow, RequestSpan, Step, StepRecord, TimelineMeasured,
     TimelineParams,
 };
-pub use view::JobView;
+pub use view::{JobPlans, JobView};
 
 use context::{HostContext, RunContext};
-use diagnosis::outcome::Failure;
+use failure::Failure;
 use io::Io;
 use io::client::Timer;
+use io::effect::IoEffect;
 use job::control::JobControl;
 use job::effect::JobEffect;
 use layout::Layout;
 use mpi::Mpi;
 use mpi::effect::MpiEffect;
-use observe::{Observer, Observers, lost};
+use observe::{Observer, Observers};
 use odonata_blame::lost::job_of;
 use odonata_engine::{Lp, Rows, Time};
 use odonata_network::Notice;
 use rank::RankExecutor;
-use records::Records;
 use send::{LocalMessage, Transport};
 use source::Sources;
 use turn::Effects;
-
-/// The fabric, carrying messages of the hosts.
-pub type Fabric = odonata_network::Fabric<Payload>;
 
 /// Everything above the fabric, or above one part of it. Rank numbers run over all jobs in order; a part holds the
 /// state of the ranks on its own nodes.
@@ -125,12 +128,12 @@ pub struct Hosts {
     jobs: JobControl,
     sources: Sources,
     transport: Transport,
-    records: Records,
     observers: Observers,
     failures: Rows<(Time, Failure)>,
     /// Effects of components; empty between inputs, kept for their memory.
     mpi_effects: Effects<MpiEffect>,
     job_effects: Effects<JobEffect>,
+    io_effects: Effects<IoEffect>,
 }
 odonata_engine::journalled!(Hosts {
     ranks,
@@ -139,7 +142,6 @@ odonata_engine::journalled!(Hosts {
     jobs,
     sources,
     transport,
-    records,
     observers,
     failures,
 });
@@ -148,26 +150,40 @@ impl Hosts {
     /// Starts the ranks of LP `lp`: immediately for jobs that start at time zero, otherwise at their start time or on
     /// notice of another job's end (`job`).
     pub fn start<C: MachineContext>(&mut self, ctx: &mut C, lp: Lp, fabric: &mut Fabric) {
+        match self.observers.are_compiled::<C>() {
+            true => self.start_observed(&mut RunContext::<C, true>::new(ctx, fabric), lp),
+            false => self.start_observed(&mut RunContext::<C, false>::new(ctx, fabric), lp),
+        }
+    }
+
+    fn start_observed<H: HostContext>(&mut self, run: &mut H, lp: Lp) {
         for index in self.layout.ranks_at(lp) {
             let (_, rank) = self.layout.starts[index];
             let job = self.layout.job_of(rank);
             match job.start {
                 _ if !job.start_after.is_empty() => {}
-                Time::ZERO => self.start_rank(&mut RunContext::new(ctx, fabric), rank),
-                start => ctx.send(lp, start, HostEvent::Start { rank }.into()),
+                Time::ZERO => self.start_rank(run, rank),
+                start => run.schedule(lp, start, HostEvent::Start { rank }),
             }
         }
         for (server, at) in self.io.servers.device_failures() {
             if self.layout.server(server).lp == lp {
-                ctx.send(lp, at.max(Time::from_ps(1)), HostEvent::DeviceFails { server }.into());
+                run.schedule(lp, at.max(Time::from_ps(1)), HostEvent::DeviceFails { server });
             }
         }
     }
 
     /// Handles a host event at its LP.
     pub fn handle<C: MachineContext>(&mut self, ctx: &mut C, fabric: &mut Fabric, lp: Lp, event: HostEvent) {
-        let run = &mut RunContext::new(ctx, fabric);
-        self.observers.event_begins::<C>(run.now());
+        match self.observers.are_compiled::<C>() {
+            true => self.handle_observed(&mut RunContext::<C, true>::new(ctx, fabric), lp, event),
+            false => self.handle_observed(&mut RunContext::<C, false>::new(ctx, fabric), lp, event),
+        }
+    }
+
+    #[inline]
+    fn handle_observed<H: HostContext>(&mut self, run: &mut H, lp: Lp, event: HostEvent) {
+        self.observers.event_begins::<H>(run.now());
         match event {
             HostEvent::Generate { rank } => {
                 debug_assert_eq!(self.layout.place(rank).lp, lp);
@@ -181,7 +197,7 @@ impl Hosts {
             HostEvent::StepEnds { call } => self.step_ends(run, call),
             HostEvent::LocalSent { message } => {
                 let payload = self.transport.local(message).payload;
-                self.observers.local_message_has_left::<C>(message, run.now());
+                self.observers.local_message_has_left::<H>(message, run.now());
                 self.sent(run, payload);
             }
             HostEvent::LocalArrived { message } => {
@@ -190,18 +206,20 @@ impl Hosts {
                     created,
                     payload,
                     ..
-                } = self.transport.take_local::<C>(message);
-                self.observers.local_message_arrives::<C>(message, run.now());
+                } = self.transport.take_local::<H>(message);
+                self.observers.local_message_arrives::<H>(message, run.now());
                 self.arrived(run, payload, bytes, created);
             }
-            HostEvent::DeviceBegins { piece } => self.device_begins(run, piece),
-            HostEvent::DeviceDone { piece } => self.device_done(run, piece),
-            HostEvent::DrainDone { server } => self.drain_done(run, server),
-            HostEvent::CachesWritten { sync } => self.caches_written(run, sync),
-            HostEvent::FromFileSystem { attempt } => self.file_system_data_arrived(run, attempt),
+            HostEvent::DeviceBegins { piece } => self.ask_io(run, |io, turn| io.device_begins(turn, piece)),
+            HostEvent::DeviceDone { piece } => self.ask_io(run, |io, turn| io.device_done(turn, piece)),
+            HostEvent::DrainDone { server } => self.ask_io(run, |io, turn| io.drain_done(turn, server)),
+            HostEvent::CachesWritten { sync } => self.ask_io(run, |io, turn| io.caches_written(turn, sync)),
+            HostEvent::FromFileSystem { attempt } => {
+                self.ask_io(run, |io, turn| io.file_system_data_arrived(turn, attempt))
+            }
             HostEvent::ClientTimeout { attempt } => {
                 let late = self.is_without_effect(&event);
-                self.client_timer(run, Timer::Timeout { attempt });
+                self.ask_io(run, |io, turn| io.client_timer(turn, Timer::Timeout { attempt }));
                 if late {
                     return;
                 }
@@ -210,41 +228,62 @@ impl Hosts {
                 if self.is_without_effect(&event) {
                     return;
                 }
-                self.device_fails(run, server);
+                self.ask_io(run, |io, turn| io.device_fails(turn, server));
             }
-            HostEvent::ClientRetry { part } => self.client_timer(run, Timer::Retry { part }),
-            HostEvent::MetadataDone { call } => self.metadata_done(run, call),
+            HostEvent::ClientRetry { part } => {
+                self.ask_io(run, |io, turn| io.client_timer(turn, Timer::Retry { part }))
+            }
+            HostEvent::MetadataDone { call } => self.ask_io(run, |io, turn| io.metadata_done(turn, call)),
         }
-        self.servers_have_worked::<C>(ctx.now());
-        self.note_effect::<C>(lp, ctx.now());
-    }
-
-    /// Makes message `slot` of the fabric the cause of the current event.
-    #[inline]
-    fn set_cause(&mut self, now: Time, fabric: &Fabric, slot: u32) {
-        if self.observers.ask_for_tags() {
-            let job = job_of(fabric.message(slot).traffic);
-            self.observers.message_acts(now, job, fabric.losses(slot));
-        }
+        self.io.have_worked::<H>(&mut self.observers, run.now());
+        self.note_effect::<H>(lp, run.now());
     }
 
     /// Handles a notice of the fabric about a message.
     pub fn notice<C: MachineContext>(&mut self, ctx: &mut C, fabric: &mut Fabric, notice: Notice) {
+        match self.observers.are_compiled::<C>() {
+            true => self.notice_observed(&mut RunContext::<C, true>::new(ctx, fabric), notice),
+            false => self.notice_observed(&mut RunContext::<C, false>::new(ctx, fabric), notice),
+        }
+    }
+
+    #[inline]
+    fn notice_observed<C: MachineContext, const OBSERVED: bool>(
+        &mut self,
+        run: &mut RunContext<'_, C, OBSERVED>,
+        notice: Notice,
+    ) {
+        let (Notice::Sent { message: slot } | Notice::Arrived { message: slot }) = notice;
+        self.observers.event_begins::<RunContext<'_, C, OBSERVED>>(run.now());
+        let message = *run.message(slot);
+        if self.observers.ask_for_tags::<RunContext<'_, C, OBSERVED>>() {
+            let tag = run.losses(slot);
+            self.observers.message_acts(run.now(), job_of(message.traffic), tag);
+        }
         match notice {
-            Notice::Sent { message } => {
-                self.set_cause(ctx.now(), fabric, message);
-                let payload = fabric.message(message).content;
-                fabric.note_sent::<C>(message);
-                self.sent(&mut RunContext::new(ctx, fabric), payload);
+            Notice::Sent { .. } => {
+                run.note_sent(slot);
+                if self
+                    .transport
+                    .interfaces
+                    .join::<RunContext<'_, C, OBSERVED>>(&message, false)
+                    .is_some()
+                {
+                    self.sent(run, message.content);
+                }
             }
-            Notice::Arrived { message: slot } => {
-                self.set_cause(ctx.now(), fabric, slot);
-                let message = *fabric.message(slot);
-                fabric.release::<C>(slot);
-                let run = &mut RunContext::new(ctx, fabric);
-                self.arrived(run, message.content, message.bytes, message.created);
+            Notice::Arrived { .. } => {
+                run.release(slot);
+                let whole = self
+                    .transport
+                    .interfaces
+                    .join::<RunContext<'_, C, OBSERVED>>(&message, true);
+                if let Some(bytes) = whole {
+                    self.arrived(run, message.content, bytes, message.created);
+                }
             }
         }
-        self.servers_have_worked::<C>(ctx.now());
+        self.io
+            .have_worked::<RunContext<'_, C, OBSERVED>>(&mut self.observers, run.now());
     }
 }

@@ -4,10 +4,14 @@ use crate::Hosts;
 use crate::RetryCounts;
 use crate::StageMeasured;
 use crate::TimelineMeasured;
+use crate::io::Io;
+use crate::layout::Layout;
 use crate::metrics::{IoRecord, IterationRecord, MessageRecord, RankMetrics, ReportRecord};
-use crate::observe::lost::Dependent;
+use crate::observe::exposed::ExposedTime;
 use crate::observe::lost::path::PathRecord;
 use crate::observe::lost::progress::{self, JobStamp, LostInterval};
+use crate::observe::lost::{Dependent, LostTime};
+use crate::observe::records::Records;
 use odonata_blame::lost::Stamp;
 use odonata_engine::{Digest, Time};
 use odonata_network::Histogram;
@@ -68,6 +72,8 @@ pub struct HostMeasured {
     pub lost: Vec<(u32, Stamp)>,
     /// Lost time of ranks before their start, where nonzero, in order; empty unless requested.
     pub lost_before: Vec<(u32, Stamp)>,
+    /// Waits for communication of ranks whose program states its parallelism, in order of ranks.
+    pub exposed: Vec<(u32, ExposedTime)>,
     /// The last waits in which ranks lost time, ordered by rank and number; empty unless requested.
     pub lost_path: Vec<PathRecord>,
     /// Lost time of jobs by the end of each iteration, by job and iteration; empty unless lost time is recorded.
@@ -85,19 +91,19 @@ pub struct HostMeasured {
     io_limit: u64,
 }
 
-impl Hosts {
-    /// The measurements of this part if the run ends at `now`, including the cost of unfinished operations until then.
-    pub fn measured(&self, now: Time) -> HostMeasured {
-        let jobs = 0..self.jobs();
+impl HostMeasured {
+    /// The measurements of a part if the run ends at `now`.
+    pub(crate) fn of(hosts: &Hosts, now: Time) -> HostMeasured {
+        let jobs = 0..hosts.jobs();
         let metrics = |(number, _): (u32, &RankMetrics)| {
-            let (job, rank) = self.job_of(number);
-            (number, self.metrics_until(job, rank, now))
+            let (job, rank) = hosts.job_of(number);
+            (number, hosts.metrics_until(job, rank, now))
         };
-        let records = &self.records;
-        let (servers, metadata) = (&self.io.servers, &self.io.metadata);
+        let (records, lost) = (&hosts.observers.records, &hosts.observers.lost);
+        let (servers, metadata) = (&hosts.io.servers, &hosts.io.metadata);
         let name = |wait: &ServerWaitSeries| (wait.start, wait.tier, wait.resource, wait.victim, wait.culprit);
         let mut waits = BTreeMap::new();
-        let faults = &self.io.fault_waits;
+        let faults = &hosts.observers.fault_waits;
         // Client and server may both report waits for the same fault.
         for wait in (servers.blame_series().chain(metadata.blame_series())).chain(faults.blame_series()) {
             let sum = waits.entry(name(&wait)).or_insert(Time::ZERO);
@@ -110,7 +116,7 @@ impl Hosts {
             io: records.io().to_vec(),
             iterations: records.iterations().to_vec(),
             reports: records.reports().to_vec(),
-            timeline: self.timeline_measured(now),
+            timeline: hosts.timeline_measured(now),
             servers: servers.metrics().collect(),
             locks: servers.lock_metrics().collect(),
             metadata: metadata.metrics().collect(),
@@ -118,93 +124,90 @@ impl Hosts {
             faults: servers.faults().collect(),
             losses: servers.losses().collect(),
             removed: servers.removed().collect(),
-            retries: self.io.client.counts(),
-            below_fails: self.io.client.watches_lower_tiers(),
+            retries: hosts.io.client.counts(),
+            below_fails: hosts.io.client.watches_lower_tiers(),
             occupancy: servers.occupancy(now).collect(),
             tiers: servers.tiers(),
-            stages: self.stages(),
+            stages: stages(&hosts.io),
             blame: servers.blame().chain(metadata.blame()).chain(faults.blame()).collect(),
             waits,
-            lost_path: self.lost_path(now),
-            lost_iterations: self.observers.lost.progress().iterations(),
-            lost_intervals: self.observers.lost.progress().intervals(),
-            lost: self.lost_until(now),
-            lost_before: self.lost_before(),
+            lost_path: lost_path(lost, records, now),
+            lost_iterations: lost.progress().iterations(),
+            lost_intervals: lost.progress().intervals(),
+            lost: lost_until(lost, records, now),
+            lost_before: lost_before(lost, records),
+            exposed: hosts.exposed_until(now),
             device_time_ps: jobs.clone().map(|job| servers.device_time_ps(job)).collect(),
             last_commit: jobs.clone().map(|job| servers.last_commit(job)).collect(),
-            first_rank: jobs.clone().map(|job| self.job(job).first_rank).collect(),
-            waiting: self.layout.jobs.iter().map(|job| job.starts_later()).collect(),
-            message_limit: self.params.records.messages,
-            io_limit: self.params.records.io,
+            first_rank: jobs.clone().map(|job| hosts.job(job).first_rank).collect(),
+            waiting: hosts.layout.jobs.iter().map(|job| job.starts_later()).collect(),
+            message_limit: hosts.params.records.messages,
+            io_limit: hosts.params.records.io,
         }
     }
 }
 
-impl Hosts {
-    /// Lost time of the ranks started in this part, up to their ends or to `now`.
-    fn lost_until(&self, now: Time) -> Vec<(u32, Stamp)> {
-        let lost = &self.observers.lost;
-        if !lost.is_on() {
-            return Vec::new();
+/// Lost time of the ranks started in this part, up to their ends or to `now`.
+fn lost_until(lost: &LostTime, records: &Records, now: Time) -> Vec<(u32, Stamp)> {
+    if !lost.is_on() {
+        return Vec::new();
+    }
+    let of_rank = |(rank, metrics): (u32, &RankMetrics)| {
+        let stamp = lost.stamp(Dependent::Rank(rank))?;
+        let end = if metrics.finished { metrics.end } else { now };
+        Some((rank, stamp.later(end)))
+    };
+    records.all_metrics().filter_map(of_rank).collect()
+}
+
+/// Lost time before the start of the ranks started in this part.
+fn lost_before(lost: &LostTime, records: &Records) -> Vec<(u32, Stamp)> {
+    let of_rank = |(rank, _)| Some((rank, lost.stamp(Dependent::Start(rank))?));
+    match lost.is_on() {
+        true => records.all_metrics().filter_map(of_rank).collect(),
+        false => Vec::new(),
+    }
+}
+
+/// The last waits of the ranks started in this part.
+fn lost_path(lost: &LostTime, records: &Records, now: Time) -> Vec<PathRecord> {
+    let Some(path) = lost.path() else {
+        return Vec::new();
+    };
+    let of_rank = |(rank, stamp): (u32, Stamp)| {
+        let start = records.metrics(rank).start.unwrap_or(Time::ZERO);
+        path.of_rank(rank, start, &stamp)
+    };
+    lost_until(lost, records, now).into_iter().flat_map(of_rank).collect()
+}
+
+/// Checks for each rank that its losses add up to its delay, and that the delay is no longer than its run.
+///
+/// # Errors
+/// Names the rank whose sum is wrong.
+pub(crate) fn audit_lost_time(lost: &LostTime, records: &Records, layout: &Layout) -> Result<(), String> {
+    let audit =
+        |(rank, stamp): &(u32, Stamp)| (stamp.audit()).map_err(|text| format!("{}: {text}", layout.name(*rank)));
+    lost_before(lost, records).iter().try_for_each(audit)?;
+    for (rank, stamp) in lost_until(lost, records, Time::ZERO) {
+        audit(&(rank, stamp.clone()))?;
+        let start = records.metrics(rank).start.unwrap_or(Time::ZERO);
+        if stamp.undisturbed < start {
+            let (early, name) = ((start - stamp.undisturbed).0, layout.name(rank));
+            return Err(format!("{name}: lost time: {early} ps more than it ran"));
         }
-        let of_rank = |(rank, metrics): (u32, &RankMetrics)| {
-            let stamp = lost.stamp(Dependent::Rank(rank))?;
-            let end = if metrics.finished { metrics.end } else { now };
-            Some((rank, stamp.later(end)))
-        };
-        self.records.all_metrics().filter_map(of_rank).collect()
     }
+    Ok(())
+}
 
-    /// Lost time before the start of the ranks started in this part.
-    fn lost_before(&self) -> Vec<(u32, Stamp)> {
-        let lost = &self.observers.lost;
-        let of_rank = |(rank, _)| Some((rank, lost.stamp(Dependent::Start(rank))?));
-        match lost.is_on() {
-            true => self.records.all_metrics().filter_map(of_rank).collect(),
-            false => Vec::new(),
-        }
-    }
-
-    /// The last waits of the ranks started in this part.
-    fn lost_path(&self, now: Time) -> Vec<PathRecord> {
-        let Some(path) = self.observers.lost.path() else {
-            return Vec::new();
-        };
-        let of_rank = |(rank, stamp): (u32, Stamp)| {
-            let start = self.records.metrics(rank).start.unwrap_or(Time::ZERO);
-            path.of_rank(rank, start, &stamp)
-        };
-        self.lost_until(now).into_iter().flat_map(of_rank).collect()
-    }
-
-    /// Checks for each rank that its losses add up to its delay, and that the delay is no longer than its run.
-    ///
-    /// # Errors
-    /// Names the rank whose sum is wrong.
-    pub(crate) fn audit_lost_time(&self) -> Result<(), String> {
-        let audit = |(rank, stamp): &(u32, Stamp)| {
-            (stamp.audit()).map_err(|text| format!("{}: {text}", self.layout.name(*rank)))
-        };
-        self.lost_before().iter().try_for_each(audit)?;
-        for (rank, stamp) in self.lost_until(Time::ZERO) {
-            audit(&(rank, stamp.clone()))?;
-            let start = self.records.metrics(rank).start.unwrap_or(Time::ZERO);
-            if stamp.undisturbed < start {
-                let (early, name) = ((start - stamp.undisturbed).0, self.layout.name(rank));
-                return Err(format!("{name}: lost time: {early} ps more than it ran"));
-            }
-        }
-        Ok(())
-    }
-
-    fn stages(&self) -> BTreeMap<u16, StageMeasured> {
-        let metrics = self.io.servers.servers().measured().stage_metrics();
-        let of_job = |(job, metrics)| {
-            let times = self.io.stages.times(job);
-            (job, StageMeasured { times, metrics })
-        };
-        metrics.map(of_job).collect()
-    }
+/// What each job staged.
+fn stages(io: &Io) -> BTreeMap<u16, StageMeasured> {
+    let metrics = io.servers.servers().measured().stage_metrics();
+    let of_job = |(job, metrics)| {
+        let times = io.stages.times(job);
+        (job, StageMeasured { times, metrics })
+    };
+    metrics.map(of_job).collect()
 }
 
 impl HostMeasured {
@@ -223,6 +226,7 @@ impl HostMeasured {
         self.ranks.sort_unstable_by_key(|&(rank, _)| rank);
         self.lost.sort_unstable_by_key(|&(rank, _)| rank);
         self.lost_before.sort_unstable_by_key(|&(rank, _)| rank);
+        self.exposed.sort_unstable_by_key(|&(rank, _)| rank);
         self.lost_path.sort_unstable_by_key(|record| record.at);
         progress::merge(&mut self.lost_intervals);
         self.servers.sort_unstable_by_key(|&(server, _)| server);
@@ -290,6 +294,7 @@ impl HostMeasured {
         self.blame.extend(next.blame);
         self.lost.extend(next.lost);
         self.lost_before.extend(next.lost_before);
+        self.exposed.extend(next.exposed);
         self.lost_path.extend(next.lost_path);
         self.lost_intervals.extend(next.lost_intervals);
         for (name, stamp) in next.lost_iterations {
@@ -324,6 +329,15 @@ impl HostMeasured {
             .partition_point(|&first| first <= rank)
             .saturating_sub(1);
         (job as u16, rank - self.first_rank[job])
+    }
+
+    /// Waits for communication of the ranks of `job`, in order; none if its program does not state its parallelism. Valid
+    /// once all parts are merged.
+    pub fn exposed_of_job(&self, job: u16) -> impl Iterator<Item = ExposedTime> {
+        let first = self.first_rank[usize::from(job)];
+        let next = self.first_rank.get(usize::from(job) + 1).copied().unwrap_or(u32::MAX);
+        let place = |rank: u32| self.exposed.partition_point(|&(other, _)| other < rank);
+        self.exposed[place(first)..place(next)].iter().map(|&(_, time)| time)
     }
 
     /// The metrics of the `ranks` ranks of `job`; valid once all parts are merged.
@@ -379,6 +393,9 @@ impl HostMeasured {
     pub fn results(&self, digest: &mut Digest) {
         for (_, metrics) in &self.ranks {
             metrics.results(digest);
+        }
+        for (_, exposed) in &self.exposed {
+            exposed.results(digest);
         }
         let jobs = self.first_rank.len();
         for job in (0..jobs).filter(|&job| self.waiting[job]) {

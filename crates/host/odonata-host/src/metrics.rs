@@ -69,6 +69,27 @@ impl RankMetrics {
         self.computing_until = self.computing_until.max(end);
     }
 
+    /// Counts a read, a write or a call for metadata that has ended.
+    pub(crate) fn io_ends(&mut self, record: &IoRecord) {
+        let &IoRecord { bytes, start, end, .. } = record;
+        match record.operation {
+            IoOperation::Metadata(_) => {
+                self.metadata_calls += 1;
+                self.metadata_ps += u128::from((end - start).0);
+                return;
+            }
+            IoOperation::Write => self.bytes_written += bytes,
+            IoOperation::Read => self.bytes_read += bytes,
+        }
+        self.io_first = match self.io_operations {
+            0 => start,
+            _ => self.io_first.min(start),
+        };
+        self.io_last = end;
+        self.io_operations += 1;
+        self.io_duration_ps += u128::from((end - start).0);
+    }
+
     /// Charges an operation with the times and messages of a part of its program.
     pub(crate) fn elapses(&mut self, times: &RankTimes) {
         let compute = times.compute.min(times.end);

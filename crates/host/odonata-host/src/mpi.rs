@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `call` | calls of ranks: their beginning, their costs |
 //! | `message` | sends, receives, matching and rendezvous |
+//! | `one_sided` | accesses to the memory of other ranks, locks, epochs |
 //! | `completion` | completion of requests, end of calls, steps of collectives |
 
 pub(crate) mod call;
@@ -17,20 +18,26 @@ mod completion;
 pub(crate) mod effect;
 pub(crate) mod matching;
 mod message;
+mod one_sided;
 pub(crate) mod persistent;
 pub(crate) mod progress;
 pub(crate) mod rendezvous;
 pub(crate) mod request;
 pub(crate) mod sequence;
+pub(crate) mod stamp;
 
-use crate::layout::Layout;
+use crate::layout::{Layout, PartRanks, cells};
 use crate::params::HostParams;
-use crate::plan::{PartRanks, cells};
-use crate::settings::{self, Progress};
+use crate::payload::Payload;
+use crate::settings::{self, Progress, RendezvousForm};
 use call::Calls;
+use effect::{MessageRoute, OutgoingMessage};
 use matching::{Matching, Queues};
-use odonata_engine::{List, SparseStore};
+use odonata_engine::{List, NIL, SparseStore};
+use odonata_workload::Access;
 use odonata_workload::collective::Rules;
+pub(crate) use one_sided::ArrivedAccess;
+use one_sided::Windows;
 use progress::DeferredWork;
 use rendezvous::Rendezvous;
 use request::Requests;
@@ -49,6 +56,7 @@ pub(crate) struct Mpi {
     pub(crate) sequences: SequenceNumbers,
     pub(crate) rendezvous: Rendezvous,
     pub(crate) deferred: DeferredWork,
+    pub(crate) windows: Windows,
 }
 odonata_engine::journalled!(Mpi {
     calls,
@@ -57,6 +65,7 @@ odonata_engine::journalled!(Mpi {
     sequences,
     rendezvous,
     deferred,
+    windows,
 });
 
 impl Mpi {
@@ -81,7 +90,44 @@ impl Mpi {
             sequences: SequenceNumbers::new(first_chain, chains),
             rendezvous: Rendezvous::new(),
             deferred: DeferredWork::new(cells(ranks, |_| List::EMPTY), calls),
+            windows: Windows::new(),
             layout,
+        }
+    }
+
+    /// The way of a message that the library sends.
+    #[inline]
+    pub(crate) fn route(&self, message: &OutgoingMessage) -> MessageRoute {
+        let (from, to, counted, request) = match message.payload {
+            Payload::Eager { from, to, request, .. } => {
+                let leaves = !self.is_acknowledged(from, to, message.bytes);
+                (from, to, Some(message.bytes), if leaves { request } else { NIL })
+            }
+            Payload::Rts { from, to, bytes, .. } => (from, to, Some(bytes), NIL),
+            Payload::RendezvousData { from, to, request, .. } => match self.settings.rendezvous {
+                RendezvousForm::Put => (from, to, None, request),
+                RendezvousForm::Get => (from, to, None, NIL),
+            },
+            Payload::Access {
+                from,
+                to,
+                access: Access::Put | Access::Accumulate | Access::GetAccumulate,
+                ..
+            }
+            | Payload::Fetched { from, to, .. } => (from, to, Some(message.bytes), NIL),
+            Payload::Cts { from, to, .. }
+            | Payload::Ack { from, to, .. }
+            | Payload::Access { from, to, .. }
+            | Payload::Lock { from, to, .. }
+            | Payload::Unlock { from, to, .. }
+            | Payload::Epoch { from, to, .. } => (from, to, None, NIL),
+            _ => unreachable!("the library sends messages of MPI only"),
+        };
+        MessageRoute {
+            from,
+            to,
+            counted,
+            request,
         }
     }
 }

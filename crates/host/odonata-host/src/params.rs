@@ -115,6 +115,16 @@ pub enum JobProgram {
     },
 }
 
+impl JobProgram {
+    /// Whether its ranks end without a stop signal.
+    pub(crate) fn ends_by_itself(&self) -> bool {
+        match self {
+            JobProgram::Program(_) => true,
+            JobProgram::Synthetic { source, .. } => source.messages.is_some() || source.stop.is_some(),
+        }
+    }
+}
+
 /// File access of the ranks of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileAccess {

@@ -7,6 +7,7 @@
 mod wire;
 
 use odonata_storage::{ClientId, RequestHeader, StorageRequest};
+use odonata_workload::Access;
 use serde::{Deserialize, Serialize};
 
 /// What a message is about.
@@ -65,6 +66,70 @@ pub enum Payload {
         incoming: u32,
         /// The sender's request.
         request: u32,
+    },
+    /// The receiver, or its interface, has all of a message: the send is complete.
+    Ack {
+        /// The rank that received the message, and sends this.
+        from: u32,
+        /// The rank that sent the message.
+        to: u32,
+        /// The sender's request.
+        request: u32,
+    },
+    /// One-sided communication: an access, with its data unless it is a get.
+    Access {
+        /// Origin.
+        from: u32,
+        /// Target.
+        to: u32,
+        /// What it does.
+        access: Access,
+        /// Length of the access.
+        bytes: u64,
+        /// The origin's request.
+        request: u32,
+    },
+    /// One-sided communication: the data that an access returns.
+    Fetched {
+        /// Target of the access, which sends this.
+        from: u32,
+        /// Origin.
+        to: u32,
+        /// The origin's request.
+        request: u32,
+    },
+    /// One-sided communication: a rank wants the lock of a window.
+    Lock {
+        /// The rank that wants it.
+        from: u32,
+        /// The rank that has the window.
+        to: u32,
+        /// The communicator of the window.
+        comm: u32,
+        /// Whether no other rank may have it at the same time.
+        exclusive: bool,
+        /// The sender's request.
+        request: u32,
+    },
+    /// One-sided communication: a rank gives the lock of a window back.
+    Unlock {
+        /// The rank that had it.
+        from: u32,
+        /// The rank that has the window.
+        to: u32,
+        /// The communicator of the window.
+        comm: u32,
+    },
+    /// One-sided communication: a rank exposes its window, or has completed its accesses.
+    Epoch {
+        /// Sending rank.
+        from: u32,
+        /// Receiving rank.
+        to: u32,
+        /// The communicator of the window.
+        comm: u32,
+        /// Whether it has completed its accesses.
+        ends: bool,
     },
     /// A message of an open-loop source.
     Synthetic {
@@ -185,7 +250,33 @@ impl Payload {
     pub(crate) fn is_mpi(&self) -> bool {
         matches!(
             self,
-            Payload::Eager { .. } | Payload::Rts { .. } | Payload::Cts { .. } | Payload::RendezvousData { .. }
+            Payload::Eager { .. }
+                | Payload::Rts { .. }
+                | Payload::Cts { .. }
+                | Payload::RendezvousData { .. }
+                | Payload::Ack { .. }
+                | Payload::Access { .. }
+                | Payload::Fetched { .. }
+                | Payload::Lock { .. }
+                | Payload::Unlock { .. }
+                | Payload::Epoch { .. }
+        )
+    }
+
+    /// Whether it announces, requests or acknowledges, and carries no data.
+    pub(crate) fn is_control(&self) -> bool {
+        !matches!(
+            self,
+            Payload::Eager { .. }
+                | Payload::RendezvousData { .. }
+                | Payload::Access {
+                    access: Access::Put | Access::Accumulate | Access::GetAccumulate,
+                    ..
+                }
+                | Payload::Fetched { .. }
+                | Payload::Synthetic { .. }
+                | Payload::WriteData { .. }
+                | Payload::ReadData { .. }
         )
     }
 

@@ -1,33 +1,33 @@
 //! The plan of a machine's hosts: the immutable data shared by all parts, from which each part is built.
 
-use crate::io::Io;
-use crate::io::calls::OpenCalls;
+use crate::interfaces::of_rank;
+use crate::io::calls::{FileCalls, WritesBehind};
 use crate::io::client::{Client, FailedServers, RetryRules};
-use crate::io::fault_waits::FaultWaits;
 use crate::io::lower_tier::OutsideLinks;
 use crate::io::metadata::MetadataNodes;
 use crate::io::server::StorageServers;
 use crate::io::stage::{RankStage, Stages};
-use crate::io::write_behind::WritesBehind;
+use crate::io::{Io, IoParts};
 use crate::job::control::{Awaited, JobControl, reports};
-use crate::layout::{JobPlan, Layout, RankPlace, ServerPlace};
+use crate::layout::{JobPlan, Layout, RankPlace, ServerPlace, cells};
 use crate::mpi::Mpi;
 use crate::mpi::sequence::chains;
 use crate::observe::Observers;
+use crate::observe::exposed::{ExposedLog, ExposedTime};
+use crate::observe::fault_waits::FaultWaits;
 use crate::observe::lost::LostTime;
-use crate::observe::matches::MatchLog;
+use crate::observe::records::Records;
 use crate::params::{HostParams, Job, JobProgram};
 use crate::rank::memory::{ProgramMemory, words};
 use crate::rank::{Rank, RankExecutor};
-use crate::records::Records;
 use crate::send::Transport;
 use crate::source::{Source, Sources};
-use crate::timeline::StepLog;
 use crate::turn::Effects;
 use crate::{Hosts, Interrupt, RankMetrics};
 use odonata_engine::partitioned::local_indices;
 use odonata_engine::random::Purpose;
 use odonata_engine::{List, Lp, NIL, RangeStore, Rows, SparseStore, Stream, Time};
+use odonata_network::settings::Affinity;
 use odonata_storage::settings::OnFailure;
 use odonata_storage::{FileLayout, Servers};
 use odonata_topology::Topology;
@@ -54,6 +54,8 @@ pub struct HostPlan {
     /// Names of the random streams of ranks, then of servers.
     owners: Vec<u64>,
     processes: Lp,
+    /// Interfaces of each node.
+    interfaces: u32,
 }
 
 impl HostPlan {
@@ -65,7 +67,7 @@ impl HostPlan {
     pub fn new(params: HostParams, jobs: Vec<Job>, server_nodes: &[u32], topology: &Topology) -> Self {
         let servers: Vec<(u32, Lp)> = server_nodes
             .iter()
-            .map(|&node| (node, topology.node_router(node)))
+            .map(|&node| (node, topology.router_of_whole_node(node)))
             .collect();
         let mut watchers = vec![Vec::new(); jobs.len()];
         for (number, job) in (0..).zip(&jobs) {
@@ -130,10 +132,12 @@ impl HostPlan {
                 job.servers.is_empty() || job.servers.len() == job.nodes.len(),
                 "every rank has a server or none"
             );
+            let interfaces = interfaces_of_ranks(&job.nodes, params.nic.affinity, topology.interfaces());
             places.extend(job.nodes.iter().enumerate().map(|(rank, &node)| RankPlace {
                 job: number,
                 node,
-                lp: topology.node_router(node),
+                interface: interfaces.get(rank).copied().unwrap_or(0),
+                lp: topology.router_of_whole_node(node),
                 server: job.servers.get(rank).copied().unwrap_or(NIL),
             }));
         }
@@ -151,12 +155,13 @@ impl HostPlan {
             starts: starts.into(),
             owners,
             processes: topology.routers(),
+            interfaces: topology.interfaces(),
         }
     }
 
     /// Adds metadata servers on these nodes, numbered after the storage servers.
     pub fn with_metadata_servers(mut self, nodes: &[u32], topology: &Topology) -> HostPlan {
-        let places = nodes.iter().map(|&node| (node, topology.node_router(node)));
+        let places = nodes.iter().map(|&node| (node, topology.router_of_whole_node(node)));
         let first = self.servers.len() as u64;
         self.owners
             .extend((first..first + nodes.len() as u64).map(|server| 1 << 32 | server));
@@ -316,71 +321,92 @@ impl HostPlan {
                     ProgramMemory::new(first_word, words),
                 ),
                 mpi: Mpi::new(&self.params, layout.clone(), &local),
-                io: Io {
-                    calls: OpenCalls::new(match self.jobs.iter().any(|job| job.files.write_behind > Bytes::ZERO) {
-                        true => cells(&local, |_| WritesBehind::default()),
-                        false => SparseStore::default(),
-                    }),
-                    client: Client::new(
-                        rules.clone(),
-                        FailedServers::new(
-                            match reroutes {
-                                true => cells(&local, |_| List::EMPTY),
-                                false => SparseStore::default(),
-                            },
-                            match reroutes && watched_by_servers != NIL {
-                                true => cells(&of_servers, |_| List::EMPTY),
+                io: Io::new(
+                    &self.params,
+                    layout.clone(),
+                    IoParts {
+                        calls: FileCalls::new(
+                            &self.params,
+                            layout.clone(),
+                            match self.jobs.iter().any(|job| job.files.write_behind > Bytes::ZERO) {
+                                true => cells(&local, |_| WritesBehind::default()),
                                 false => SparseStore::default(),
                             },
                         ),
-                    ),
-                    servers: StorageServers::new(
-                        servers(&server_lists[part][..storage_of(part)]),
-                        server_lists[part][..storage_of(part)].into(),
-                        &self.params,
-                    ),
-                    links: OutsideLinks::new(match self.params.tiers.iter().any(|tier| tier.outside.is_some()) {
-                        true => server_lists[part].len(),
-                        false => 0,
-                    }),
-                    fault_waits: FaultWaits::new(
-                        (all_servers, self.first_metadata),
-                        &self.params.outages,
-                        self.params.ledger,
-                        (&places, tiers.len().max(1) as u8),
-                    ),
-                    metadata: MetadataNodes::new(server_lists[part][storage_of(part)..].into(), &self.params),
-                    stages: Stages::new(
-                        match unstaged.is_empty() {
-                            true => SparseStore::default(),
-                            false => cells(&local, |rank| RankStage::new(unstaged[rank as usize])),
-                        },
-                        self.jobs.len(),
-                    ),
-                    spare_effects: Vec::new(),
-                },
+                        client: Client::new(
+                            rules.clone(),
+                            FailedServers::new(
+                                match reroutes {
+                                    true => cells(&local, |_| List::EMPTY),
+                                    false => SparseStore::default(),
+                                },
+                                match reroutes && watched_by_servers != NIL {
+                                    true => cells(&of_servers, |_| List::EMPTY),
+                                    false => SparseStore::default(),
+                                },
+                            ),
+                        ),
+                        servers: StorageServers::new(
+                            servers(&server_lists[part][..storage_of(part)]),
+                            server_lists[part][..storage_of(part)].into(),
+                            &self.params,
+                        ),
+                        links: OutsideLinks::new(match self.params.tiers.iter().any(|tier| tier.outside.is_some()) {
+                            true => server_lists[part].len(),
+                            false => 0,
+                        }),
+                        metadata: MetadataNodes::new(server_lists[part][storage_of(part)..].into(), &self.params),
+                        stages: Stages::new(
+                            match unstaged.is_empty() {
+                                true => SparseStore::default(),
+                                false => cells(&local, |rank| RankStage::new(unstaged[rank as usize])),
+                            },
+                            self.jobs.len(),
+                        ),
+                    },
+                ),
                 jobs: JobControl::new(
                     layout.clone(),
                     unreported,
                     awaited.collect(),
                     RangeStore::filled(effective, Time::ZERO),
                 ),
-                sources: Sources::new(cells(&of_sources, source)),
-                transport: Transport::new(cells(&of_endpoints, |endpoint| stream(endpoint, Purpose::Host))),
-                records: Records::new(metrics, 2 * self.jobs.len(), &self.params),
-                observers: Observers {
-                    lost: LostTime::new(&self.params, &local, self.jobs.len()),
-                    matches: MatchLog::new(self.params.records.matches),
-                    steps: StepLog::new(self.params.timeline.as_ref()),
-                },
+                sources: Sources::new(&self.params, layout.clone(), cells(&of_sources, source)),
+                transport: Transport::new(
+                    &self.params,
+                    self.interfaces,
+                    cells(&of_endpoints, |endpoint| stream(endpoint, Purpose::Host)),
+                ),
+                observers: Observers::new(
+                    &self.params,
+                    Records::new(metrics, 2 * self.jobs.len(), &self.params),
+                    LostTime::new(&self.params, &local, self.jobs.len()),
+                    FaultWaits::new(
+                        (all_servers, self.first_metadata),
+                        &self.params.outages,
+                        self.params.ledger,
+                        (&places, tiers.len().max(1) as u8),
+                    ),
+                    ExposedLog::new(match self.states_parallelism() {
+                        true => cells(&local, |_| ExposedTime::NONE),
+                        false => SparseStore::default(),
+                    }),
+                ),
                 failures: Rows::new(),
                 params: self.params.clone(),
                 layout,
                 mpi_effects: Effects::new(),
                 job_effects: Effects::new(),
+                io_effects: Effects::new(),
             }
         };
         (0..parts).map(part).collect()
+    }
+
+    /// Whether the program of a job states its parallelism.
+    fn states_parallelism(&self) -> bool {
+        let states = |job: &JobPlan| matches!(&job.program, JobProgram::Program(program) if program.has_parallelism());
+        self.jobs.iter().any(states)
     }
 
     fn job_of(&self, rank: u32) -> &JobPlan {
@@ -401,13 +427,21 @@ impl HostPlan {
     }
 }
 
-/// The index in its part of every rank of the machine, and the ranks of the part.
-pub(crate) type PartRanks = (Arc<[u32]>, Arc<[u32]>);
-
-/// A cell per number of a part, given the place of every number and the numbers of the part.
-pub(crate) fn cells<T: Copy>((places, numbers): &PartRanks, make: impl FnMut(u32) -> T) -> SparseStore<T> {
-    match numbers.len() == places.len() {
-        true => SparseStore::all(numbers.iter().copied().map(make).collect()),
-        false => SparseStore::some(places.clone(), numbers.clone(), make),
+/// The interface of each of a job's ranks, by their order on their nodes; empty if nodes have one.
+fn interfaces_of_ranks(nodes: &[u32], affinity: Affinity, interfaces: u32) -> Vec<u16> {
+    if interfaces == 1 {
+        return Vec::new();
     }
+    let mut ranks = BTreeMap::<u32, u32>::new();
+    let order = |&node: &u32| {
+        let count = ranks.entry(node).or_default();
+        *count += 1;
+        *count - 1
+    };
+    let orders: Vec<u32> = nodes.iter().map(order).collect();
+    let places = orders.iter().zip(nodes);
+    // At most 64 interfaces.
+    places
+        .map(|(&order, node)| of_rank(affinity, interfaces, order, ranks[node]) as u16)
+        .collect()
 }

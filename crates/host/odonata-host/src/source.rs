@@ -4,22 +4,21 @@
 //! host like any other. Its event is the end of these delays, when it joins the queue of the network interface, so no
 //! second event is needed.
 
-use crate::Hosts;
-use crate::context::HostContext;
-use crate::event::HostEvent;
-use crate::params::JobProgram;
-use crate::payload::Payload;
-use crate::send::{SendRequest, traffic_of};
+use crate::layout::Layout;
+use crate::params::{HostParams, JobProgram};
+use crate::send::Transport;
+use crate::settings::Mpi;
 use odonata_engine::{Mode, SparseStore, Stream, Time};
-use odonata_network::Message;
 
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Source {
     destination: Stream,
     arrival: Stream,
     sent: u64,
-    /// Creation time of the next message, before the software delays.
+    /// Creation time of the next message, before the software delays; [`Time::NEVER`] after the end.
     next: Time,
+    /// Start of the source; [`Time::NEVER`] before.
+    started: Time,
     /// Time of the stop signal.
     stopped_at: Time,
 }
@@ -32,21 +31,52 @@ impl Source {
             arrival,
             sent: 0,
             next: Time::ZERO,
+            started: Time::NEVER,
             stopped_at: Time::NEVER,
         }
     }
 }
 
+/// A message that a source sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SourceMessage {
+    /// Receiver, numbered over all jobs.
+    pub(crate) target: u32,
+    pub(crate) bytes: u64,
+    /// Before the software delays.
+    pub(crate) created: Time,
+    /// Whether it takes the network even to its own node.
+    pub(crate) over_the_network: bool,
+}
+
+/// What follows a message of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NextMessage {
+    /// The next message joins the queue of the network interface at this time.
+    At(Time),
+    /// There is none: the rank ends at this time.
+    End(Time),
+}
+
 /// The sources on the ranks of a part.
 #[derive(Debug)]
 pub(crate) struct Sources {
+    layout: Layout,
+    mpi: Mpi,
+    /// Of the network interface, per message.
+    message_delay: Time,
     sources: SparseStore<Source>,
 }
 odonata_engine::journalled!(Sources { sources });
 
 impl Sources {
-    pub(crate) fn new(sources: SparseStore<Source>) -> Self {
-        Sources { sources }
+    pub(crate) fn new(params: &HostParams, layout: Layout, sources: SparseStore<Source>) -> Self {
+        Sources {
+            layout,
+            mpi: params.mpi.clone(),
+            message_delay: params.nic.message_delay,
+            sources,
+        }
     }
 
     /// Whether the source on `rank` has stopped; one of its events may still be pending.
@@ -56,22 +86,15 @@ impl Sources {
         source.next >= source.stopped_at
     }
 
-    fn edit<M: Mode>(&mut self, rank: u32) -> &mut Source {
-        self.sources.edit::<M>(rank)
-    }
-}
-
-impl Hosts {
-    /// Starts the source of `rank` at [`Arrival::first`](odonata_workload::Arrival::first). A rank without a
-    /// destination in its pattern ends immediately.
-    pub(crate) fn start_source<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
+    /// Starts the source of `rank` at [`Arrival::first`](odonata_workload::Arrival::first); `None` if it has none.
+    pub(crate) fn start<M: Mode>(&mut self, now: Time, rank: u32, transport: &mut Transport) -> Option<NextMessage> {
         let job = self.layout.job_of(rank);
         let JobProgram::Synthetic { source, mean_gap } = &job.program else {
-            return;
+            return None;
         };
         let local = rank - job.first_rank;
-        let cell = self.sources.edit::<C>(rank);
-        let now = ctx.now();
+        let cell = self.sources.edit::<M>(rank);
+        cell.started = now;
         let gap = source.arrival.first(now, *mean_gap, cell.arrival.bits());
         let none = source.messages == Some(0) || !source.sends(local, job.ranks);
         let at = match source.bursts {
@@ -79,101 +102,86 @@ impl Hosts {
             Some(bursts) => bursts.after(now, now, gap),
         };
         let (bytes, stop) = (source.bytes, source.stop);
-        self.next_generation(ctx, rank, (now, at), bytes, none, stop);
+        Some(self.next::<M>(now, rank, (now, at), (bytes, none, stop), transport))
     }
 
-    /// Sends the next message of the source on `rank`.
+    /// The next message of the source on `rank`, and what follows.
     #[inline]
-    pub(crate) fn generate<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
-        let place = self.layout.place(rank);
-        let job = self.layout.job(place.job);
+    pub(crate) fn generate<M: Mode>(
+        &mut self,
+        now: Time,
+        rank: u32,
+        transport: &mut Transport,
+    ) -> Option<(SourceMessage, NextMessage)> {
+        let job = self.layout.job_of(rank);
         let JobProgram::Synthetic { source, mean_gap } = &job.program else {
-            return;
+            return None;
         };
-        let start = self.records.metrics(rank).start.unwrap_or(Time::ZERO);
-        let cell = self.sources.edit::<C>(rank);
+        let cell = self.sources.edit::<M>(rank);
         let local = rank - job.first_rank;
         let target = source.destination(local, job.ranks, cell.destination.bits(), cell.sent);
         let gap = source.arrival.gap(*mean_gap, cell.arrival.bits());
         cell.sent += 1;
         let last = source.messages.is_some_and(|most| cell.sent >= most);
-        let (bytes, stop, target) = (source.bytes, source.stop, job.first_rank + target);
-        let over_the_network = source.itself;
         let created = cell.next;
-        let next = match source.bursts {
-            None => created + gap,
-            Some(bursts) => bursts.after(start, created, gap),
+        let message = SourceMessage {
+            target: job.first_rank + target,
+            bytes: source.bytes,
+            created,
+            over_the_network: source.itself,
         };
-        let metrics = self.records.edit_metrics::<C>(rank);
-        metrics.sends += 1;
-        metrics.bytes_sent += bytes;
-        let payload = Payload::Synthetic { from: rank, to: target };
-        let (here, there) = (self.layout.endpoint_of_rank(rank), self.layout.endpoint_of_rank(target));
-        let traffic = traffic_of(place.job, false);
-        let notify_arrived = self.params.records.source_arrivals;
-        if here.node == there.node && !over_the_network {
-            let request = SendRequest {
-                source: here,
-                target: there,
-                bytes,
-                traffic,
-                payload,
-                created,
-                software: Time::ZERO,
-                notify_sent: false,
-                notify_arrived,
-            };
-            self.send(ctx, request);
-        } else {
-            let mut message = Message::new(here.node, there.node, bytes, traffic, created, payload);
-            (message.notify_sent, message.notify_arrived) = (false, notify_arrived);
-            ctx.submit_now(message);
-        }
-        self.next_generation(ctx, rank, (created, next), bytes, last, stop);
+        let at = match source.bursts {
+            None => created + gap,
+            Some(bursts) => bursts.after(cell.started, created, gap),
+        };
+        let (bytes, stop) = (source.bytes, source.stop);
+        let next = self.next::<M>(now, rank, (created, at), (bytes, last, stop), transport);
+        Some((message, next))
     }
 
-    /// Schedules the message created at `at`, if there is one; the previous message was created at `before`.
+    /// When the message of `bytes` created at `at` joins the queue, if there is one; the previous message was created at
+    /// `before`, and may have been the `last`.
     #[inline]
-    fn next_generation<C: HostContext>(
+    fn next<M: Mode>(
         &mut self,
-        ctx: &mut C,
+        now: Time,
         rank: u32,
         (before, at): (Time, Time),
-        bytes: u64,
-        last: bool,
-        stop: Option<Time>,
-    ) {
-        if last || stop.is_some_and(|stop| at >= stop) {
-            self.end_rank(ctx, rank, before);
-            return;
-        }
-        let place = self.layout.place(rank);
-        let cell = self.sources.edit::<C>(rank);
-        if at >= cell.stopped_at {
-            let stopped_at = cell.stopped_at;
-            self.end_rank(ctx, rank, stopped_at.max(before));
-            return;
+        (bytes, last, stop): (u64, bool, Option<Time>),
+        transport: &mut Transport,
+    ) -> NextMessage {
+        let cell = self.sources.edit::<M>(rank);
+        let end = match last || stop.is_some_and(|stop| at >= stop) {
+            true => Some(before),
+            false => (at >= cell.stopped_at).then(|| cell.stopped_at.max(before)),
+        };
+        if let Some(end) = end {
+            cell.next = Time::NEVER;
+            return NextMessage::End(end);
         }
         cell.next = at;
-        let nic = &self.params.nic;
-        let (message_delay, handoff) = (nic.message_delay, nic.handoff);
-        let handoff = self.transport.draw::<C>(rank, handoff);
-        let joins = at + self.params.mpi.send_software(bytes) + message_delay + handoff;
+        let hand_off = transport.hand_off::<M>(rank);
+        let joins = at + self.mpi.send_software(bytes) + self.message_delay + hand_off;
         // Jitter must not let a message overtake the previous one.
-        let soon = Time(ctx.now().0 + 1);
-        ctx.schedule(place.lp, joins.max(soon), HostEvent::Generate { rank });
+        let soon = Time(now.0 + 1);
+        NextMessage::At(joins.max(soon))
     }
 
-    /// Stops the source of `rank`. A message that was created before is still sent and ends the source; no further
-    /// message is created.
-    pub(crate) fn stop_source<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
-        let now = ctx.now();
-        let cell = self.sources.edit::<C>(rank);
+    /// Whether the source of `rank` has sent its last message, or was stopped.
+    pub(crate) fn has_ended(&self, rank: u32) -> bool {
+        let source = self.sources.get(rank);
+        source.started != Time::NEVER && source.next == Time::NEVER
+    }
+
+    /// Stops the source of `rank`, which has not ended. Returns whether it ends now: a source that has not started does
+    /// not, nor does one with a pending message that was created before.
+    pub(crate) fn stop<M: Mode>(&mut self, rank: u32, now: Time) -> bool {
+        let cell = self.sources.edit::<M>(rank);
         cell.stopped_at = now;
-        let metrics = self.records.metrics(rank);
-        let silent = cell.next >= now;
-        if metrics.start.is_some() && !metrics.finished && silent {
-            self.end_rank(ctx, rank, now);
+        let ends = cell.started != Time::NEVER && cell.next >= now;
+        if ends {
+            cell.next = Time::NEVER;
         }
+        ends
     }
 }

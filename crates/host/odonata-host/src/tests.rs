@@ -3,6 +3,7 @@
 mod algorithms;
 mod collectives;
 mod communicators;
+mod components;
 mod deadlocks;
 mod faults;
 mod jobs;
@@ -16,6 +17,7 @@ mod messages;
 mod metadata;
 mod mpi;
 mod nonblocking;
+mod one_sided;
 mod outcomes;
 mod persistent;
 mod random;
@@ -181,6 +183,7 @@ impl Setup {
             rendezvous_zero_copy: false,
             progress: Progress::Asynchronous,
             collectives: Collectives::default(),
+            ..Mpi::default()
         };
         let params = HostParams {
             mpi,
@@ -292,6 +295,7 @@ impl Setup {
         NetworkParams {
             input_queues: odonata_network::InputQueues::VirtualOutput,
             packet: PACKET,
+            header: 0,
             flit: 64,
             switching: Switching::StoreAndForward,
             router: RouterModel::InputQueued,
@@ -311,6 +315,7 @@ impl Setup {
             },
             nic_rates: None,
             analytic: None,
+            ethernet: None,
             fidelities: odonata_network::Fidelities::Same(odonata_network::settings::Fidelity::Packet),
             coupling_interval: None,
             classes: odonata_network::TrafficClasses::default(),
@@ -437,7 +442,7 @@ impl TestMachine {
     }
 
     fn started(&self, job: u16) -> Option<Time> {
-        self.hosts.started(job, &self.hosts.job_statuses())
+        self.hosts.job_statuses().started(self.hosts.plans(), job)
     }
 }
 

@@ -13,67 +13,26 @@
 pub(crate) mod call;
 mod first_rows;
 mod flow;
+mod params;
 mod record;
 
 pub use call::{CALLS, CallKind, Charge};
 pub use flow::{Flow, RequestSpan};
+pub use params::TimelineParams;
 pub use record::{AccessRecord, CallRecord, Step, StepRecord};
 
-use crate::Hosts;
+use crate::context::Uses;
+use crate::io::facts::IoObserver;
 use crate::layout::Layout;
 use crate::mpi::matching::Envelope;
-use crate::mpi::request::RequestKind;
+use crate::mpi::request::kind::RequestKind;
 use crate::observe::{Arrival, Match, Observer, RequestCompletion, RequestTaken, SentMessage};
 use crate::rank::activity::{Activity, Phase};
 use call::{charge, describe};
 pub(crate) use first_rows::FirstRows;
-use odonata_engine::{Mode, NIL, Time};
+use odonata_engine::{NIL, Time};
 use odonata_storage::ServerAccess;
 use odonata_workload::OpKind;
-use std::sync::Arc;
-
-/// Ranks, period and maximum number of rows of a timeline.
-#[derive(Clone, Debug)]
-pub struct TimelineParams {
-    ranks: Arc<[u64]>,
-    from: Time,
-    until: Time,
-    rows: u64,
-}
-
-impl TimelineParams {
-    /// Records the ranks, numbered over all jobs, for which `chosen` is true, from `from` until before `until`, with at
-    /// most `rows` rows per table.
-    pub fn new(chosen: impl IntoIterator<Item = bool>, (from, until): (Time, Time), rows: u64) -> Self {
-        let mut ranks: Vec<u64> = Vec::new();
-        for (rank, chosen) in chosen.into_iter().enumerate() {
-            if rank % 64 == 0 {
-                ranks.push(0);
-            }
-            ranks[rank / 64] |= u64::from(chosen) << (rank % 64);
-        }
-        let ranks = ranks.into();
-        TimelineParams {
-            ranks,
-            from,
-            until,
-            rows,
-        }
-    }
-
-    #[inline]
-    fn has(&self, rank: u32) -> bool {
-        self.ranks
-            .get(rank as usize / 64)
-            .is_some_and(|word| word >> (rank % 64) & 1 == 1)
-    }
-
-    /// Whether `begin .. end` overlaps the period; an empty interval counts as an instant.
-    #[inline]
-    fn overlaps(&self, begin: Time, end: Time) -> bool {
-        begin < self.until && (end > self.from || begin >= self.from)
-    }
-}
 
 /// The steps of messages and requests.
 #[derive(Debug)]
@@ -92,13 +51,18 @@ impl StepLog {
     }
 
     #[inline(always)]
-    fn is_on(&self) -> bool {
+    pub(crate) fn is_on(&self) -> bool {
         self.params.is_some()
+    }
+
+    /// The recorded steps.
+    pub(crate) fn rows(&self) -> &FirstRows<StepRecord> {
+        &self.rows
     }
 
     /// Records a step, if it belongs to one of the chosen ranks and to the period.
     #[inline(never)]
-    fn add<M: Mode>(&mut self, record: StepRecord, peer: u32) {
+    fn add<M: Uses>(&mut self, record: StepRecord, peer: u32) {
         let Some(params) = &self.params else { return };
         if (params.has(record.rank) || params.has(peer)) && params.overlaps(record.time, record.time) {
             self.rows.add::<M>(record.time, record);
@@ -108,7 +72,7 @@ impl StepLog {
 
 impl Observer for StepLog {
     #[inline(always)]
-    fn message_is_sent<M: Mode>(&mut self, message: &SentMessage) {
+    fn message_is_sent<M: Uses>(&mut self, message: &SentMessage) {
         if self.is_on() {
             let record = StepRecord {
                 peer: message.target,
@@ -122,7 +86,7 @@ impl Observer for StepLog {
     }
 
     #[inline(always)]
-    fn message_waits_for_receive<M: Mode>(&mut self, layout: &Layout, rank: u32, message: &Envelope, now: Time) {
+    fn message_waits_for_receive<M: Uses>(&mut self, layout: &Layout, rank: u32, message: &Envelope, now: Time) {
         if self.is_on() {
             let peer = layout.job_of(rank).first_rank + message.source;
             let record = StepRecord {
@@ -136,7 +100,7 @@ impl Observer for StepLog {
     }
 
     #[inline(always)]
-    fn message_is_matched<M: Mode>(&mut self, found: &Match<'_>) {
+    fn message_is_matched<M: Uses>(&mut self, found: &Match<'_>) {
         if self.is_on() {
             let (step, taker) = match found.message.rendezvous {
                 NIL => (Step::Matched, found.taker),
@@ -155,7 +119,7 @@ impl Observer for StepLog {
     }
 
     #[inline(always)]
-    fn data_arrive<M: Mode>(&mut self, arrival: &Arrival) {
+    fn data_arrive<M: Uses>(&mut self, arrival: &Arrival) {
         if self.is_on() {
             let record = StepRecord {
                 peer: arrival.from,
@@ -170,7 +134,7 @@ impl Observer for StepLog {
 
     /// For a receive that is taken now, the step of its message holds this information.
     #[inline(always)]
-    fn request_completes<M: Mode>(&mut self, completion: &RequestCompletion) {
+    fn request_completes<M: Uses>(&mut self, completion: &RequestCompletion) {
         let RequestCompletion { rank, number, .. } = *completion;
         let is_known = completion.kind == RequestKind::Receive && completion.taker != NIL;
         if self.is_on() && number != NIL && !is_known {
@@ -183,7 +147,7 @@ impl Observer for StepLog {
     }
 
     #[inline(always)]
-    fn request_is_taken<M: Mode>(&mut self, taken: &RequestTaken) {
+    fn request_is_taken<M: Uses>(&mut self, taken: &RequestTaken) {
         if self.is_on() && taken.kind == RequestKind::Receive && taken.was_done {
             let record = StepRecord {
                 call: taken.begun_by,
@@ -228,16 +192,63 @@ impl TimelineLog {
         }
     }
 
-    /// Records an access of `server` at its end, with the space and memory in use.
-    pub(crate) fn add_access<M: Mode>(&mut self, server: u32, access: &ServerAccess, end: Time) {
-        let Some(params) = &self.params else { return };
-        if !params.overlaps(access.begin, end) {
-            return;
+    #[inline(never)]
+    fn add_call<M: Uses>(&mut self, layout: &Layout, activity: &Activity, for_io: bool, now: Time) {
+        if let Some(record) = call_record(layout, activity, for_io, now, false) {
+            self.calls.add::<M>(now, record);
         }
-        let record = AccessRecord::new(server, access, end);
-        self.accesses.add::<M>(end, record);
+    }
+
+    /// The records if the run ends at `now`, with `steps`. `in_progress`: the operations of all ranks, with whether the
+    /// request that completed last was for I/O.
+    pub(crate) fn measured<'a>(
+        &self,
+        layout: &Layout,
+        now: Time,
+        in_progress: impl Iterator<Item = (&'a Activity, bool)>,
+        steps: &FirstRows<StepRecord>,
+    ) -> TimelineMeasured {
+        let Some(params) = &self.params else {
+            return TimelineMeasured::default();
+        };
+        let mut calls = self.calls.as_slice().to_vec();
+        let kept = calls.len();
+        for (activity, for_io) in in_progress {
+            let begun = !matches!(activity.phase, Phase::Parked | Phase::Ready);
+            if begun && self.wants_call(activity.rank, activity.since, now) {
+                calls.extend(call_record(layout, activity, for_io, now, true));
+            }
+        }
+        let unfinished = (calls.len() - kept) as u64;
+        TimelineMeasured {
+            seen: [self.calls.seen() + unfinished, steps.seen(), self.accesses.seen()],
+            calls,
+            accesses: self.accesses.as_slice().to_vec(),
+            steps: steps.as_slice().to_vec(),
+            limit: params.rows,
+        }
     }
 }
+
+impl Observer for TimelineLog {
+    #[inline(always)]
+    fn activity_ends<M: Uses>(&mut self, layout: &Layout, activity: &Activity, for_io: bool, now: Time) {
+        if self.wants_call(activity.rank, activity.since, now) {
+            self.add_call::<M>(layout, activity, for_io, now);
+        }
+    }
+}
+
+impl IoObserver for TimelineLog {
+    fn access_ends<M: Uses>(&mut self, server: u32, access: &ServerAccess, now: Time) {
+        let Some(params) = &self.params else { return };
+        if params.overlaps(access.begin, now) {
+            self.accesses.add::<M>(now, AccessRecord::new(server, access, now));
+        }
+    }
+}
+
+impl IoObserver for StepLog {}
 
 /// The records of one part, or of all parts.
 #[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -252,53 +263,6 @@ pub struct TimelineMeasured {
     pub seen: [u64; 3],
     /// Maximum number of rows of each table; zero if nothing is recorded.
     pub limit: u64,
-}
-
-impl Hosts {
-    /// Records complete operation `slot` of a rank.
-    #[inline(always)]
-    pub(crate) fn record_call<M: Mode>(&mut self, slot: u32, for_io: bool, now: Time) {
-        let activity = self.ranks.activity(slot);
-        if self.records.timeline.wants_call(activity.rank, activity.since, now) {
-            self.keep_call::<M>(slot, for_io, now);
-        }
-    }
-
-    #[inline(never)]
-    fn keep_call<M: Mode>(&mut self, slot: u32, for_io: bool, now: Time) {
-        let activity = self.ranks.activity(slot);
-        if let Some(record) = call_record(&self.layout, activity, for_io, now, false) {
-            self.records.timeline.calls.add::<M>(now, record);
-        }
-    }
-
-    /// The records of this part if the run ends at `now`, including the calls in progress.
-    pub(crate) fn timeline_measured(&self, now: Time) -> TimelineMeasured {
-        let log = &self.records.timeline;
-        let Some(params) = &log.params else {
-            return TimelineMeasured::default();
-        };
-        let mut calls = log.calls.as_slice().to_vec();
-        let kept = calls.len();
-        for (rank, activities) in self.ranks.iter() {
-            for activity in activities {
-                let begun = !matches!(activity.phase, Phase::Parked | Phase::Ready);
-                if begun && log.wants_call(rank, activity.since, now) {
-                    let for_io = self.waits_for_io(activity);
-                    calls.extend(call_record(&self.layout, activity, for_io, now, true));
-                }
-            }
-        }
-        let unfinished = (calls.len() - kept) as u64;
-        let steps = &self.observers.steps.rows;
-        TimelineMeasured {
-            seen: [log.calls.seen() + unfinished, steps.seen(), log.accesses.seen()],
-            calls,
-            accesses: log.accesses.as_slice().to_vec(),
-            steps: steps.as_slice().to_vec(),
-            limit: params.rows,
-        }
-    }
 }
 
 impl TimelineMeasured {

@@ -1,7 +1,7 @@
 //! Turn: the surroundings of an input to a component. A component owns its state, takes an input and the time, and adds
 //! its effects to a list, which the hosts carry out in order.
 
-use crate::diagnosis::outcome::Failure;
+use crate::failure::Failure;
 use crate::observe::Observers;
 use odonata_engine::Time;
 
@@ -31,15 +31,22 @@ impl<E: Copy> Effects<E> {
         self.list.is_empty() && self.failures.is_empty()
     }
 
-    /// The effects in order.
+    /// Takes the effects, to be [given back](Self::give_back) when they are carried out.
     #[inline]
-    pub(crate) fn iter(&self) -> std::slice::Iter<'_, E> {
-        self.list.iter()
+    pub(crate) fn take_list(&mut self) -> Vec<E> {
+        std::mem::take(&mut self.list)
     }
 
+    /// Takes back the memory of effects that are carried out.
     #[inline]
-    pub(crate) fn clear(&mut self) {
-        self.list.clear();
+    pub(crate) fn give_back(&mut self, mut list: Vec<E>) {
+        list.clear();
+        self.list = list;
+    }
+
+    /// Reports an error of the program.
+    pub(crate) fn fails(&mut self, failure: Failure) {
+        self.failures.push(failure);
     }
 
     /// Takes the next error of a program.
@@ -59,6 +66,6 @@ pub(crate) struct Turn<'a, E> {
 impl<E: Copy> Turn<'_, E> {
     /// Reports an error of the program.
     pub(crate) fn fails(&mut self, failure: Failure) {
-        self.effects.failures.push(failure);
+        self.effects.fails(failure);
     }
 }

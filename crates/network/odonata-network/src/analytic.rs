@@ -18,31 +18,14 @@
 //! it has left, which is the lookahead of parallel runs; delivery.
 
 use crate::boundary::RemoteEvent;
+use crate::carrier::Carrier;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::message::EXPECTED;
 use crate::observe::Observer;
+use crate::params::LogGp;
 use crate::{FabricEvent, Notice, Payload};
 use odonata_engine::{Store, Time};
-use odonata_units::{Bytes, PerByte};
-
-/// L, g and G of the network.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LogGp {
-    /// L; positive.
-    pub latency: Time,
-    /// g.
-    pub gap: Time,
-    /// G.
-    pub gap_per_byte: PerByte,
-}
-
-impl LogGp {
-    /// s' G.
-    fn bytes(&self, bytes: u64) -> Time {
-        self.gap_per_byte.time_for(Bytes(bytes.saturating_sub(1)))
-    }
-}
 
 /// When the interface of a node is free for the next message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -69,19 +52,42 @@ impl Analytic {
         }
     }
 
-    #[inline]
-    pub(crate) fn params(&self) -> Option<LogGp> {
-        self.params
-    }
-
-    /// A message is submitted to the interface of its source.
-    pub(crate) fn enqueue<C: HandlerContext, P: Payload>(
+    /// The first byte of a message has reached the interface of its target.
+    fn receive<C: HandlerContext, P: Payload>(
         &mut self,
         ctx: &mut C,
         shared: &mut Shared<P>,
         model: LogGp,
         slot: u32,
     ) -> Option<Notice> {
+        let message = *shared.messages.get(slot);
+        let now = ctx.now();
+        let bytes = model.bytes(message.bytes);
+        let interface = self.interfaces.edit::<C>(shared.flow.links.nic(message.target));
+        let start = now.max(interface.receive);
+        interface.receive = start + model.gap + bytes;
+        let delivered = start + bytes;
+        (shared.flow.observers).message_delivered_whole::<C, P>(&message, delivered);
+        if message.notify_arrived {
+            if delivered == now {
+                return Some(Notice::Arrived { message: slot });
+            }
+            let lp = shared.routes.process_of(message.target);
+            ctx.send(lp, delivered, FabricEvent::Arrived { message: slot }.into());
+        } else if message.notify_sent && shared.flow.links.holds(message.source) {
+            // Its sender has not processed the notice yet.
+            shared.messages.edit::<C>(slot).home = EXPECTED;
+        } else {
+            shared.messages.free::<C>(slot);
+        }
+        None
+    }
+}
+
+impl<P: Payload> Carrier<P> for Analytic {
+    /// The message goes to the interface of its source.
+    fn submit<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<P>, slot: u32) -> Option<Notice> {
+        let model = self.params?;
         let message = *shared.messages.get(slot);
         let packet = shared.setup.params.packet;
         shared.flow.observers.message_submitted::<C, _>(&message, packet);
@@ -113,8 +119,23 @@ impl Analytic {
         None
     }
 
-    /// The host at the source has processed the notice that message `slot` is sent.
-    pub(crate) fn note_sent<M: Uses, P: Payload>(&self, shared: &mut Shared<P>, slot: u32) {
+    fn handle<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<P>,
+        _: u32,
+        event: FabricEvent,
+    ) -> Option<Notice> {
+        match event {
+            FabricEvent::Incoming { message } => self.receive(ctx, shared, self.params?, message),
+            _ => {
+                debug_assert!(false, "{event:?} belongs to another carrier");
+                None
+            }
+        }
+    }
+
+    fn note_sent<M: Uses>(&mut self, shared: &mut Shared<P>, slot: u32) {
         let message = *shared.messages.get(slot);
         let stays = shared.flow.links.holds(message.target);
         if !stays || message.home == EXPECTED {
@@ -124,34 +145,11 @@ impl Analytic {
         }
     }
 
-    /// The first byte of a message has reached the interface of its target.
-    pub(crate) fn receive<C: HandlerContext, P: Payload>(
-        &mut self,
-        ctx: &mut C,
-        shared: &mut Shared<P>,
-        model: LogGp,
-        slot: u32,
-    ) -> Option<Notice> {
-        let message = *shared.messages.get(slot);
-        let now = ctx.now();
-        let bytes = model.bytes(message.bytes);
-        let interface = self.interfaces.edit::<C>(shared.flow.links.nic(message.target));
-        let start = now.max(interface.receive);
-        interface.receive = start + model.gap + bytes;
-        let delivered = start + bytes;
-        (shared.flow.observers).message_delivered_whole::<C, P>(&message, delivered);
-        if message.notify_arrived {
-            if delivered == now {
-                return Some(Notice::Arrived { message: slot });
-            }
-            let lp = shared.routes.process_of(message.target);
-            ctx.send(lp, delivered, FabricEvent::Arrived { message: slot }.into());
-        } else if message.notify_sent && shared.flow.links.holds(message.source) {
-            // Its sender has not processed the notice yet.
-            shared.messages.edit::<C>(slot).home = EXPECTED;
-        } else {
-            shared.messages.free::<C>(slot);
-        }
-        None
+    fn least_delay(&self) -> Option<Time> {
+        self.params.map(|model| model.latency)
+    }
+
+    fn audit(&self) -> Result<(), String> {
+        Ok(())
     }
 }

@@ -2,7 +2,10 @@
 
 mod class_scheduler;
 mod congestion;
+mod forwarding;
+mod notification;
 mod rate_limits;
 
 pub(crate) use class_scheduler::ClassScheduler;
-pub(crate) use congestion::{Congestion, Departure, HOLD, Notification};
+pub(crate) use congestion::{Congestion, Departure, HOLD};
+pub(crate) use notification::Notification;

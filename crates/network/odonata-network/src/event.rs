@@ -1,5 +1,14 @@
 //! The events of the fabric.
 
+use odonata_engine::Time;
+
+/// The logical process that computes the rates of flows.
+pub(crate) const KEEPER: u32 = 0;
+
+/// Delay from the beginning of a cycle of pipelined routers to its processing. A cycle sees credits and published loads
+/// as of its beginning, which lies before its event: other components must keep their history that far back.
+pub(crate) const LAG: Time = Time(1);
+
 /// An event of the fabric; 12 bytes. Slots are indices into the fabric's pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum FabricEvent {
@@ -119,6 +128,8 @@ pub enum FabricEvent {
         /// Message slot.
         message: u32,
     },
+    /// An event of Ethernet.
+    Ethernet(odonata_ethernet::Event),
 }
 
 impl FabricEvent {
@@ -137,17 +148,20 @@ impl FabricEvent {
             )
     }
 
-    /// Whether it belongs to a message without packets, or to the exchange of loads between flows and packets.
-    #[inline]
-    pub(crate) fn is_without_packets(self) -> bool {
-        self.is_of_rates()
-            || matches!(
-                self,
-                FabricEvent::Sent { .. }
-                    | FabricEvent::Incoming { .. }
-                    | FabricEvent::Delivered { .. }
-                    | FabricEvent::FlowStart { .. }
-            )
+    /// Whether it belongs to NICs or routers.
+    #[inline(always)]
+    pub(crate) fn is_of_packets(self) -> bool {
+        matches!(
+            self,
+            FabricEvent::Arrive { .. }
+                | FabricEvent::Flit { .. }
+                | FabricEvent::Tick
+                | FabricEvent::Port { .. }
+                | FabricEvent::Input { .. }
+                | FabricEvent::Publish
+                | FabricEvent::Nic { .. }
+                | FabricEvent::Notify { .. }
+        )
     }
 
     /// Whether it belongs to the rates of flows, or to the exchange of loads between flows and packets.

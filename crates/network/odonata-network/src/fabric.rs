@@ -2,43 +2,35 @@
 //!
 //! | component | owns |
 //! |---|---|
-//! | [`Nics`] | messages that wait to be divided into packets, and the state of the packet queues |
-//! | [`InputQueued`], [`OutputQueued`], [`Pipelined`] | state of one router model: input buffers, allocators, clocks |
-//! | [`Analytic`] | when interfaces are free, for messages without packets |
-//! | [`Fluid`] | the rates of messages that are flows |
+//! | [`Carriers`] | what carries messages: NICs and routers, rates of flows, interfaces of the analytic model |
 //! | [`Shared`] | common state: links and credits, packets and messages in flight, route computation, control, statistics |
 //!
-//! A handler of a NIC or of a router gets its own component and [`Shared`].
+//! A handler gets its own component and [`Shared`].
 
 mod blueprint;
 mod footprint;
+mod measure;
 mod report;
 mod setup;
 mod shared;
+mod variant;
 
 pub use blueprint::Blueprint;
 pub use footprint::{Extent, FLIT_CREDIT_BYTES, Footprint, MESSAGE_BYTES, PACKET_BYTES};
 pub(crate) use setup::{Setup, has_fifos};
 pub(crate) use shared::Shared;
 
-use crate::analytic::Analytic;
 use crate::boundary::{RemoteEvent, RemoteUpdate};
-use crate::features::{AnyUse, Blamed, Everything, Handler, HandlerContext, Lean, Traced, Variant};
-use crate::flow::{FlowWait, Space};
-use crate::fluid::{self, Fluid};
-use crate::nic::Nics;
-use crate::observe::Tag;
+use crate::carrier::{Carrier, Carriers};
+use crate::features::{AnyUse, Blamed, Everything, Handler, Lean, Traced, Variant};
 use crate::observe::queues::QueueRecording;
 use crate::observe::statistics::{LinkPeriod, Sampling};
-use crate::router::input_queued::InputQueued;
-use crate::router::output_queued::OutputQueued;
-use crate::router::pipelined::{Freed, LAG, Pipelined};
-use crate::settings::{Fidelity, RouterModel};
 use crate::{FabricContext, FabricEvent, Message, Notice, Payload};
 use odonata_blame::lost::Carried;
-use odonata_engine::{Context, Mode, Plain, SendBuffer, Time};
+use odonata_engine::{CacheLine, Context, Mode, Plain, SendBuffer, Time};
 use odonata_topology::{LinkClass, Peer};
 use std::ops::Range;
+use variant::smallest_variant;
 
 /// Calls `handle` with a context for handlers compiled for the features of `variant`; for all features while
 /// speculating.
@@ -70,23 +62,11 @@ macro_rules! with_features {
 #[derive(Debug)]
 pub struct Fabric<P> {
     pub(crate) shared: Shared<P>,
-    pub(crate) nics: Nics,
-    pub(crate) input_queued: InputQueued,
-    pub(crate) output_queued: OutputQueued,
-    pub(crate) pipelined: Pipelined,
-    pub(crate) analytic: Analytic,
-    pub(crate) fluid: Fluid,
+    pub(crate) carriers: Carriers,
     /// The features for which its handlers are compiled.
     pub(crate) variant: Variant,
 }
-odonata_engine::journalled!(Fabric<P: Payload> {
-    shared,
-    nics,
-    input_queued,
-    pipelined,
-    analytic,
-    fluid,
-});
+odonata_engine::journalled!(Fabric<P: Payload> { shared, carriers });
 
 impl<P: Payload> Fabric<P> {
     /// The logical processes of this part: one per router.
@@ -102,12 +82,8 @@ impl<P: Payload> Fabric<P> {
     /// The smallest delay between two routers: of a head or a credit over a cable between them, of loads published to
     /// their group, or of messages without packets.
     pub fn lookahead(&self, from: u32, to: u32) -> Time {
-        let messages = [
-            self.analytic.params().map(|model| model.latency),
-            self.fluid.hand_over(),
-        ];
-        let messages = messages.into_iter().flatten().min();
-        if let Some(delay) = messages.filter(|_| !self.params().fidelities.has(Fidelity::Packet)) {
+        let messages = Carrier::<P>::least_delay(&self.carriers);
+        if let Some(delay) = messages.filter(|_| !self.params().fidelities.use_cables()) {
             return delay;
         }
         let topology = self.routing().topology();
@@ -146,7 +122,7 @@ impl<P: Payload> Fabric<P> {
     pub fn sample(&mut self, sampling: Sampling) {
         assert!(sampling.period > Time::ZERO, "a sampling period takes no time");
         self.shared.flow.observers.statistics.sample(sampling);
-        self.variant = self.smallest_variant();
+        self.variant = smallest_variant(&self.carriers, &self.shared);
     }
 
     /// Switches to the handlers compiled for all features, whatever the scenario uses: the reference for the others.
@@ -181,7 +157,7 @@ impl<P: Payload> Fabric<P> {
             .observers
             .queues
             .record(recording, channels.max(1), own);
-        self.variant = self.smallest_variant();
+        self.variant = smallest_variant(&self.carriers, &self.shared);
     }
 
     /// The run ends at `now`: instruments ignore later facts, such as credits that return during the audit.
@@ -211,39 +187,14 @@ impl<P: Payload> Fabric<P> {
             ..message
         });
         self.shared.flow.observers.message_is_freed::<C>(slot);
-        with_features!(self.variant, ctx, |ctx| self.enqueue(&mut ctx, slot));
-    }
-
-    /// A message reaches the NIC of its source.
-    #[inline]
-    fn enqueue<C: HandlerContext>(&mut self, ctx: &mut C, message: u32) -> Option<Notice> {
-        let models = (self.fluid.hand_over(), self.analytic.params());
-        match (self.fidelity(message), models) {
-            (Fidelity::Flow, (Some(delay), _)) => {
-                let ctx = &mut ctx.with_everything();
-                self.fluid.enqueue(ctx, &mut self.shared, delay, message)
-            }
-            (Fidelity::Analytic, (_, Some(model))) => {
-                let ctx = &mut ctx.with_everything();
-                self.analytic.enqueue(ctx, &mut self.shared, model, message)
-            }
-            _ => (self.nics).enqueue(ctx, &mut self.shared, &mut self.pipelined, message),
-        }
+        let (carriers, shared) = (&mut self.carriers, &mut self.shared);
+        with_features!(self.variant, ctx, |ctx| carriers.submit(&mut ctx, shared, slot));
     }
 
     /// The host has processed [`Notice::Sent`] of message `slot`, and does not use it again.
     #[inline]
     pub fn note_sent<M: Mode>(&mut self, slot: u32) {
-        match self.fidelity(slot) {
-            Fidelity::Packet => {}
-            Fidelity::Flow => fluid::note_sent::<AnyUse<M>, P>(&mut self.shared, slot),
-            Fidelity::Analytic => self.analytic.note_sent::<AnyUse<M>, P>(&mut self.shared, slot),
-        }
-    }
-
-    #[inline]
-    fn fidelity(&self, slot: u32) -> Fidelity {
-        (self.params().fidelities).of(self.shared.messages.get(slot).traffic)
+        self.carriers.note_sent::<AnyUse<M>>(&mut self.shared, slot);
     }
 
     /// The message in slot `slot`.
@@ -272,12 +223,14 @@ impl<P: Payload> Fabric<P> {
 
     /// Time of the last arrival of a flit at a pipelined router; flits have no events.
     pub fn last_arrival(&self) -> Option<Time> {
-        self.pipelined.last_arrival()
+        let pipelined = self.carriers.packets.router.pipelined();
+        pipelined.and_then(|router| router.last_arrival())
     }
 
     /// The same up to `until`, up to which all events are handled; includes flits that a later cycle will take in.
     pub fn last_arrival_until(&self, until: Time) -> Option<Time> {
-        self.pipelined.last_arrival_until(&self.shared.packets, until)
+        let pipelined = self.carriers.packets.router.pipelined();
+        pipelined.and_then(|router| router.last_arrival_until(&self.shared.packets, until))
     }
 
     /// Events and updates for other parts, from the events handled since it was last emptied.
@@ -287,7 +240,10 @@ impl<P: Payload> Fabric<P> {
 
     /// Receives an event from another part. Returns the event of its arrival.
     pub fn receive_event<M: Mode>(&mut self, event: RemoteEvent<P>) -> FabricEvent {
-        self.shared.receive_event::<AnyUse<M>>(event)
+        match event {
+            RemoteEvent::Ethernet(remote) => self.carriers.ethernet.receive::<M>(remote),
+            event => self.shared.receive_event::<AnyUse<M>>(event),
+        }
     }
 
     /// Receives from another part an update without an event, which counts from `due`.
@@ -295,28 +251,7 @@ impl<P: Payload> Fabric<P> {
         let ctx = &mut Handler::<C, Everything>::new(ctx);
         let shared = &mut self.shared;
         match update {
-            RemoteUpdate::Credit(credit) => {
-                let link = shared.flow.links.port(credit.link);
-                match shared.setup.params.router {
-                    RouterModel::Pipelined => {
-                        // Its tag arrives separately.
-                        let space = Freed {
-                            owner: credit.owner,
-                            tag: Tag::NONE,
-                        };
-                        (self.pipelined).return_flit(ctx, shared, (link, credit.vc), space, due);
-                    }
-                    RouterModel::InputQueued | RouterModel::OutputQueued => {
-                        // Its tag arrives separately.
-                        let space = Space {
-                            flits: credit.flits,
-                            owner: credit.owner,
-                            tag: Tag::NONE,
-                        };
-                        shared.return_credit(ctx, link, credit.vc, space, due);
-                    }
-                }
-            }
+            RemoteUpdate::Credit(credit) => self.carriers.packets.credit(ctx, shared, credit, due),
             RemoteUpdate::Loss(loss) => shared.flow.import_loss::<C>(loss),
             RemoteUpdate::Load(load) => {
                 (shared.remote).record::<AnyUse<C>>(load.port, due, load.value, ctx.handled_before())
@@ -325,131 +260,26 @@ impl<P: Payload> Fabric<P> {
     }
 
     /// Handles an event; returns a notice for the hosts, if any.
-    #[inline]
-    pub fn handle<C: FabricContext>(&mut self, ctx: &mut C, lp: u32, event: FabricEvent) -> Option<Notice> {
-        with_features!(self.variant, ctx, |ctx| self.handle_with(&mut ctx, lp, event))
-    }
-
-    /// The same with the features of `C`.
     #[inline(always)]
-    fn handle_with<C: HandlerContext>(&mut self, ctx: &mut C, lp: u32, event: FabricEvent) -> Option<Notice> {
-        let shared = &mut self.shared;
-        let input_queued = shared.setup.params.router == RouterModel::InputQueued;
-        if shared.setup.params.router == RouterModel::Pipelined {
-            return self.handle_pipelined(ctx, lp, event);
-        }
-        match event {
-            FabricEvent::Arrive { packet } if input_queued => self.input_queued.arrive(ctx, shared, lp, packet),
-            FabricEvent::Arrive { packet } => self.output_queued.arrive(ctx, shared, lp, packet),
-            FabricEvent::Port { port } if input_queued => self.input_queued.serve(ctx, shared, port),
-            FabricEvent::Port { port } => self.output_queued.serve(ctx, shared, port),
-            FabricEvent::Input { buffer } => self.input_queued.next_head(ctx, shared, lp, buffer),
-            FabricEvent::Nic { nic } => return self.nics.serve(ctx, shared, nic),
-            FabricEvent::Publish => shared.publish(&mut ctx.with_everything(), lp),
-            FabricEvent::Submit { message } => return self.enqueue(ctx, message),
-            _ if event.is_without_packets() => {
-                return self.handle_message(&mut ctx.with_everything(), lp, event);
-            }
-            FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
-            FabricEvent::Notify { notification } => {
-                let ctx = &mut ctx.with_everything();
-                let arrived = shared.forward_notification(ctx, lp, notification)?;
-                return self.nics.throttle(ctx, shared, &mut self.pipelined, &arrived);
-            }
-            _ => debug_assert!(false, "there is no pipeline"),
-        }
-        None
-    }
-
-    /// The same with pipelined routers.
-    #[inline]
-    fn handle_pipelined<C: HandlerContext>(&mut self, ctx: &mut C, lp: u32, event: FabricEvent) -> Option<Notice> {
-        let shared = &mut self.shared;
-        match event {
-            // From another part: only those packets arrive by an event.
-            FabricEvent::Arrive { packet } => {
-                let buffer = shared.packets.trusted::<C>(packet).buffer;
-                self.pipelined.send_head(ctx, shared, (lp, buffer), packet, ctx.now());
-            }
-            FabricEvent::Flit { buffer } => {
-                shared.flow.observers.body_flit_enters_part::<C>(buffer, ctx.now());
-                self.pipelined.send_body(ctx, (lp, buffer), ctx.now());
-            }
-            FabricEvent::Tick => self.cycle(ctx, lp),
-            FabricEvent::Nic { nic } => return self.nics.serve_flits(ctx, shared, &mut self.pipelined, nic),
-            FabricEvent::Publish => {
-                // The published loads include earlier arrivals.
-                self.pipelined.take_in::<C>(shared, lp, ctx.now() - LAG, false);
-                shared.publish(&mut ctx.with_everything(), lp);
-            }
-            FabricEvent::Submit { message } => return self.enqueue(ctx, message),
-            _ if event.is_without_packets() => {
-                return self.handle_message(&mut ctx.with_everything(), lp, event);
-            }
-            FabricEvent::Arrived { message } => return Some(Notice::Arrived { message }),
-            FabricEvent::Notify { notification } => {
-                let ctx = &mut ctx.with_everything();
-                let arrived = shared.forward_notification(ctx, lp, notification)?;
-                return self.nics.throttle(ctx, shared, &mut self.pipelined, &arrived);
-            }
-            _ => debug_assert!(false, "there is nothing to look at"),
-        }
-        None
-    }
-
-    /// The same for messages without packets, and for the exchange between packets and flows.
-    #[inline(never)]
-    fn handle_message<C: HandlerContext>(&mut self, ctx: &mut C, lp: u32, event: FabricEvent) -> Option<Notice> {
-        let shared = &mut self.shared;
-        match event {
-            FabricEvent::Sent { message } => return Some(Notice::Sent { message }),
-            FabricEvent::Incoming { message } => {
-                let model = self.analytic.params()?;
-                return self.analytic.receive(ctx, shared, model, message);
-            }
-            FabricEvent::LinkReport => shared.report_links(ctx, lp, self.fluid.hand_over()?),
-            FabricEvent::LinkShare { link, part, load } => shared.flow.coupling.flows::<C>(link, part, load),
-            FabricEvent::FlowWait {
-                port,
-                wait,
-                output,
-                level,
-            } => shared.wait_behind_flows::<C>(FlowWait {
-                port,
-                wait,
-                output,
-                level,
-            }),
-            _ => return self.fluid.handle(ctx, shared, event),
-        }
-        None
-    }
-
-    /// A cycle of pipelined router `lp`.
-    // Not inlined into the handler of all events: it needs many registers, which every event would have to save.
-    // Defined here rather than at the router, so that one pointer leads to both components.
-    #[inline(never)]
-    fn cycle<C: HandlerContext>(&mut self, ctx: &mut C, lp: u32) {
-        self.pipelined.cycle(ctx, &mut self.shared, lp);
+    pub fn handle<C: FabricContext>(&mut self, ctx: &mut C, lp: u32, event: FabricEvent) -> Option<Notice> {
+        let (carriers, shared) = (&mut self.carriers, &mut self.shared);
+        with_features!(self.variant, ctx, |ctx| carriers.handle(&mut ctx, shared, lp, event))
     }
 
     /// Prefetches the data that `event` will need.
     #[inline(always)]
     pub fn prefetch(&self, event: &FabricEvent) {
-        match *event {
-            FabricEvent::Arrive { packet } => self.shared.packets.prefetch(packet),
-            FabricEvent::Port { port } => {
-                self.shared.flow.prefetch_port(port);
-                self.shared.flow.prefetch_channels::<Plain>(port);
-                self.shared.flow.observers.statistics.prefetch(port);
-            }
+        let flow = &self.shared.flow;
+        let link = match *event {
+            FabricEvent::Arrive { packet } => return self.shared.packets.prefetch(packet),
+            FabricEvent::Port { port } => port,
             FabricEvent::Nic { nic } => {
-                let link = self.shared.flow.links.ports + nic;
-                self.shared.flow.prefetch_port(link);
-                self.shared.flow.observers.statistics.prefetch(link);
-                self.nics.prefetch(nic);
+                self.carriers.packets.nics.prefetch(nic);
+                flow.links.ports + nic
             }
-            _ => {}
-        }
+            _ => return,
+        };
+        flow.lines::<Plain>(link).into_iter().for_each(CacheLine::prefetch);
+        flow.observers.statistics.prefetch(link);
     }
 }

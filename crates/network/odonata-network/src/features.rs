@@ -27,7 +27,7 @@
 //! cannot depend on the variant. [`Everything`] is correct for all scenarios: speculation, which journals every change
 //! anyway, uses it.
 
-use crate::{Fabric, FabricContext};
+use crate::FabricContext;
 use odonata_engine::{Context, Lp, Mode, Plain, Speculative, Time};
 use std::marker::PhantomData;
 
@@ -86,30 +86,6 @@ pub(crate) enum Variant {
     Blamed,
     Traced,
     Everything,
-}
-
-impl<P> Fabric<P> {
-    /// The smallest set with all features that this fabric uses.
-    pub(crate) fn smallest_variant(&self) -> Variant {
-        let shared = &self.shared;
-        let control =
-            shared.classes.is_on::<Plain>() || shared.congestion.is_on::<Plain>() || self.nics.has_choice::<Plain>();
-        let observers = &shared.flow.observers;
-        let extras = observers.statistics.has_samples()
-            || observers.queues.are_recorded()
-            || shared.remote.is_on::<Plain>()
-            || self.input_queued.has_fifos::<Plain>()
-            || shared.setup.params.limits_nics()
-            || shared.flow.coupling.is_on::<Plain>();
-        let blame = shared.setup.params.blame;
-        let lost = blame && shared.setup.params.lost_time;
-        match (control || extras, blame, lost) {
-            (true, ..) => Variant::Everything,
-            (false, _, true) => Variant::Traced,
-            (false, true, false) => Variant::Blamed,
-            (false, false, false) => Variant::Lean,
-        }
-    }
 }
 
 /// How state is edited, and the available features.

@@ -4,6 +4,7 @@
 //! time and counted when the port is next used. Only a port that awaits credits gets events: one per credit that is of use
 //! to a waiting packet.
 
+mod beside_flows;
 mod coupling;
 mod credits;
 mod exhaustion;
@@ -20,9 +21,11 @@ pub(crate) use coupling::{Coupling, WHOLE};
 pub(crate) use credits::{CountCredits, Space};
 pub(crate) use flit_credit::FlitCredits;
 pub use flow_waits::FlowWait;
-pub(crate) use link::{Link, Links, Upstream, VcNumbers};
+pub(crate) use flow_waits::OUTPUTS;
+pub(crate) use link::{CableDelays, Link, Links, Upstream, VcNumbers};
 pub(crate) use port::{OutPort, OutVc};
 pub(crate) use vc_ranges::VcRanges;
+pub use vc_ranges::VirtualChannels;
 
 use crate::boundary::RemoteLoss;
 use crate::features::{HandlerContext, Uses};
@@ -32,7 +35,7 @@ use credits::{Credit, CreditsInFlight};
 use exhaustion::Exhaustion;
 use late_tails::LateTails;
 use link::LinkEntry;
-use odonata_engine::{Mode, Plain, Pool, Store, Time};
+use odonata_engine::{CacheLine, Mode, Pool, Store, Time};
 
 /// The sending sides of all links (router ports, then NICs; see [`link`]).
 #[derive(Debug)]
@@ -55,6 +58,8 @@ pub(crate) struct Flow {
     first_wake_up_id: u32,
     /// Whether a credit is of use only to the packets that wait for its own channel of a router port.
     own_channel_alone: bool,
+    /// Whether due credits of a port that is not exhausted may be counted at any time without effect on results.
+    pub(crate) counts_early: bool,
 }
 odonata_engine::journalled!(Flow {
     ports,
@@ -82,11 +87,11 @@ impl Flow {
         flits: bool,
         (levels, room): (Option<VcRanges>, u32),
         first_wake_up_id: u32,
-        own_channel_alone: bool,
+        (own_channel_alone, counts_early): (bool, bool),
     ) -> Self {
         let exhaustion = Exhaustion::new(links.ports, levels, room);
         let packet_links = if flits { 0 } else { links.len() };
-        let in_flight = (0..packet_links).map(|link| CreditsInFlight::none(links.class_of::<Plain>(links.entry(link))));
+        let in_flight = (0..packet_links).map(|link| CreditsInFlight::none(links.credit_number(links.entry(link))));
         let in_flight = in_flight.collect();
         Flow {
             ports: Store::from_vec((0..links.len()).map(|link| OutPort::idle(links.entry(link))).collect()),
@@ -101,6 +106,7 @@ impl Flow {
             exhaustion,
             first_wake_up_id,
             own_channel_alone,
+            counts_early,
         }
     }
 
@@ -120,19 +126,28 @@ impl Flow {
         self.links.whole::<M>(link, self.ports.trusted::<M>(link).link)
     }
 
+    /// The LP of the sender of `link`.
+    #[inline(always)]
+    pub(crate) fn sender<M: Mode>(&self, link: u32) -> u32 {
+        self.ports.trusted::<M>(link).link.sender
+    }
+
     /// The local number of virtual channel 0 of `link`.
     #[inline(always)]
     pub(crate) fn first_vc<M: Mode>(&self, link: u32) -> u32 {
         self.links.first_vc::<M>(link)
     }
 
-    /// Prefetches the state of the first channels of `link`.
+    /// The cache lines of the sending port of `link`, and of its first channels.
     #[inline(always)]
-    pub(crate) fn prefetch_channels<M: Mode>(&self, link: u32) {
+    pub(crate) fn lines<M: Mode>(&self, link: u32) -> [CacheLine; 3] {
         const CHANNELS_PER_LINE: u32 = (64 / size_of::<OutVc>()) as u32;
         let first = self.links.first_vc::<M>(link);
-        self.vcs.prefetch(first);
-        self.vcs.prefetch(first + CHANNELS_PER_LINE);
+        [
+            self.ports.line(link),
+            self.vcs.line(first),
+            self.vcs.line(first + CHANNELS_PER_LINE),
+        ]
     }
 
     #[inline(always)]
@@ -140,11 +155,44 @@ impl Flow {
         self.ports.prefetch(link);
     }
 
+    /// Prefetches the ports of `links` links from `first` on, and their credits of single flits.
+    #[inline(always)]
+    pub(crate) fn prefetch_links(&self, first: u32, links: u32) {
+        self.ports.prefetch_span(first, links);
+        self.flits.prefetch(first, links);
+    }
+
+    /// Prefetches the last credits of `link`, of single flits.
+    #[inline(always)]
+    pub(crate) fn prefetch_flit_credits<M: Mode>(&self, link: u32) {
+        self.flits.prefetch_last::<M>(link);
+    }
+
+    /// Prefetches the first credits of `link`, of single flits, if [they will be counted](Self::count_overdue_flits).
+    #[inline(always)]
+    pub(crate) fn prefetch_due_flits<M: Mode>(&self, link: u32, overdue: Time) {
+        self.flits.prefetch_first::<M>(link, overdue);
+    }
+
     /// Prefetches the state from which the load of `link` is computed.
     #[inline(always)]
     pub(crate) fn prefetch_load(&self, link: u32) {
         self.prefetch_credits(link);
         self.prefetch_port(link);
+    }
+
+    /// Prefetches what the instruments keep of the waits at `link`.
+    #[inline(always)]
+    pub(crate) fn prefetch_waits<M: Uses>(&self, link: u32) {
+        if M::BLAME {
+            self.observers.prefetch_waits(link, self.first_vc::<M>(link));
+        }
+    }
+
+    /// Prefetches what the instruments keep of the owners that wait at `link`. The rest is in the cache.
+    #[inline(always)]
+    pub(crate) fn prefetch_waiters<M: Uses>(&self, link: u32) {
+        self.observers.prefetch_waiters::<M>(link);
     }
 
     #[inline(always)]
@@ -155,7 +203,7 @@ impl Flow {
     /// The delay of a credit of `link` to its sender. Not with pipelined routers.
     #[inline(always)]
     pub(crate) fn credit_delay<M: Mode>(&self, link: u32) -> Time {
-        self.links.credit_delay(self.in_flight.trusted::<M>(link).class)
+        self.links.credit_delay::<M>(self.in_flight.trusted::<M>(link).delay)
     }
 
     /// Receives a loss of a packet from another part, or of a packet there that has freed a buffer.
@@ -340,9 +388,13 @@ impl Flow {
             link: LinkEntry { sender: lp, .. },
             ..
         } = *self.ports.trusted::<C>(link);
-        if pending > ctx.now_of(lp) && pending <= at {
-            return;
+        if pending <= ctx.now_of(lp) || pending > at {
+            self.schedule_wake_up(ctx, (link, lp), at);
         }
+    }
+
+    #[inline(never)]
+    fn schedule_wake_up<C: HandlerContext>(&mut self, ctx: &mut C, (link, lp): (u32, u32), at: Time) {
         self.ports.edit_trusted::<C>(link).service_at = at;
         let event = if link < self.links.ports {
             FabricEvent::Port { port: link }

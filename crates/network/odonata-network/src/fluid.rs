@@ -1,11 +1,11 @@
 //! The flow model of a fabric: messages as flows with max-min fair rates over the links of their paths.
 //!
 //! A NIC sends the messages of a node (of each of its queues) in order of submission; bytes sent beyond the
-//! bottleneck's rate fill buffers ([`sending`]). A message takes the paths that its packets would take ([`paths`]);
-//! each path is a flow with the bytes of its packets ([`flight`]). All flows of the machine share links max-min fairly,
-//! weighted by their part of the message ([`max_min`]), once the backlog ahead of them has drained ([`ahead`]);
-//! [`blame`] charges the delays. A message is delivered when its last byte has left the source, plus the latency of the
-//! path.
+//! bottleneck's rate fill buffers ([`sending`]). A message is one flow with its fraction on each link of the paths that
+//! its packets would take ([`paths`]), where equal links are one pipe ([`pipes`]); [`flight`] holds its progress. All
+//! flows of the machine share links max-min fairly, weighted by these fractions ([`max_min`]), once the backlog ahead of
+//! them has drained ([`ahead`]); [`blame`] charges the delays. A message is delivered when its last byte has left the
+//! source, plus the latency of the path and the wait of its last packet in pipes ([`spreading`]).
 //!
 //! Rates concern the whole machine, so one logical process computes them: router 0. Others submit messages to it and
 //! receive notices:
@@ -26,14 +26,20 @@
 
 mod ahead;
 mod blame;
+mod blocking;
 mod coupled;
 mod flight;
 mod max_min;
 mod paths;
+mod pipes;
 mod queues;
 mod sending;
+mod spreading;
+mod traffic;
 
 use crate::boundary::RemoteEvent;
+use crate::carrier::Carrier;
+use crate::event::KEEPER;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::flow::LinkPart;
@@ -49,31 +55,29 @@ use coupled::CoupledLinks;
 use flight::{Flight, schedule};
 use max_min::{MaxMin, Step};
 use odonata_engine::{GrowableStore, NIL, Pool, Store, Time};
-use odonata_topology::{LinkClass, Peer};
+use odonata_topology::{LinkClass, Peer, Topology};
 use odonata_units::Bandwidth;
-use paths::Network;
+use paths::{Network, Paths};
+use pipes::Pipes;
 use queues::FlowQueues;
-pub(crate) use queues::OUTPUTS;
 use sending::{SendQueue, Sending};
-
-/// The logical process that computes the rates.
-pub(crate) const KEEPER: u32 = 0;
+use traffic::LinkTraffic;
 
 /// With adaptive routing, a flow may move to another path after this time, about that of a few packets, which each
-/// choose anew.
+/// choose anew; then after twice, four times, .. this time; a flow of one path starts again after a move.
 const KEPT: Time = Time(1_000_000);
 
 /// A flow moves if the highest demand on the other path is below this fraction of that on its present path.
 const WORTH: f64 = 0.9;
 
-/// Up to this number of flows, a recomputation does not delay the next one.
-const FEW: usize = 64;
+/// Up to this number of flows, a recomputation does not delay the next one, and every flow asks for one.
+const FEW: usize = 32;
 
 /// Delay per flow beyond that, in picoseconds, ..
-const PUT_OFF: u64 = 240;
+const PUT_OFF: u64 = 20_000;
 
 /// .. up to this fraction of the mean remaining time of the flows whose rate has changed.
-const PUT_OFF_AT_MOST: u64 = 32;
+const PUT_OFF_AT_MOST: u64 = 16;
 
 /// Bound on a flow's remaining time in that mean, so that the sum does not overflow: a second.
 const LONGEST: u64 = 1_000_000_000_000;
@@ -94,14 +98,15 @@ pub(crate) struct Fluid {
     /// D, if some messages are flows.
     hand_over: Option<Time>,
     rates: MaxMin,
+    pipes: Pipes,
     /// By number of flow.
     flights: GrowableStore<Flight>,
     send_queues: u8,
     /// The messages of each queue of each node; those that are being sent, by slot.
     queues: Store<SendQueue>,
     sendings: GrowableStore<Sending>,
-    /// Per link of the machine.
-    links: Store<LinkStats>,
+    /// Per link of the machine, and per set of links.
+    links: Store<LinkTraffic>,
     /// Whether a recomputation of rates is scheduled; and the earliest time of the next.
     to_fill: Store<bool>,
     not_before: Store<Time>,
@@ -135,29 +140,37 @@ impl Fluid {
             true => (topology.ports(), topology.nodes()),
             false => (0, 0),
         };
-        let capacity = |port: u32| params.link(topology.class(port)).bandwidth.0 * topology.factor(port);
+        let bandwidth = |port: u32, to_node| {
+            let link = params.bandwidth(topology.class(port), topology.factor(port), to_node);
+            link.0 * params.payload_share()
+        };
+        let capacity = |port: u32| bandwidth(port, matches!(topology.peer(port), Peer::Node(_)));
         let nic = |node: u32| {
-            let link = capacity(topology.node_port(node));
+            let link = bandwidth(topology.node_port(node), false);
             params.nic_rate(node).map_or(link, |Bandwidth(rate)| rate.min(link))
         };
-        let links = (ports + nodes) as usize;
+        let pipes = Pipes::new(params, routing, keeps && hand_over.is_some());
         let queues = nodes as usize * usize::from(send_queues);
+        let mut capacities: Vec<f64> = (0..ports).map(capacity).chain((0..nodes).map(nic)).collect();
+        pipes.add_capacities(topology, &mut capacities);
+        let links = capacities.len();
         // After the links, one more per link that limits its packets to their load.
         let of_packets = std::iter::repeat_n(0.0, params.coupling_interval.map_or(0, |_| links));
-        let capacities = (0..ports).map(capacity).chain((0..nodes).map(nic)).chain(of_packets);
+        capacities.extend(of_packets);
         Fluid {
             hand_over,
-            rates: MaxMin::new(capacities.map(|rate| rate * 1e-12)),
+            rates: MaxMin::new(capacities.into_iter().map(|rate| rate * 1e-12)),
             flights: GrowableStore::new(),
             send_queues,
             queues: Store::filled(queues, SendQueue::EMPTY),
             sendings: GrowableStore::new(),
-            links: Store::filled(links, LinkStats::default()),
+            links: Store::filled(links, LinkTraffic::default()),
             to_fill: Store::filled(1, false),
             not_before: Store::filled(1, Time::ZERO),
             coupled: CoupledLinks::new(params, links),
             flow_queues: FlowQueues::new(params, routing, links),
-            blame: FlowBlame::new(params, topology, send_queues, params.blame && nodes > 0),
+            blame: FlowBlame::new(params, topology, &pipes, send_queues, params.blame && nodes > 0),
+            pipes,
             looked_at: Default::default(),
         }
     }
@@ -169,13 +182,16 @@ impl Fluid {
     }
 
     /// Flow traffic on links, router ports first, then NICs; empty unless this part computes the rates.
-    pub(crate) fn links(&self) -> &Store<LinkStats> {
-        &self.links
+    pub(crate) fn link_stats(&self, topology: &Topology) -> Vec<LinkStats> {
+        match self.links.is_empty() {
+            true => Vec::new(),
+            false => traffic::of_links(&self.links, &self.pipes, topology),
+        }
     }
 
     /// Waits between traffics, unsorted.
     pub(crate) fn charges(&self) -> impl Iterator<Item = LinkCharge> + '_ {
-        self.blame.charges()
+        self.blame.charges(&self.pipes)
     }
 
     /// The same over time.
@@ -197,68 +213,48 @@ impl Fluid {
         });
     }
 
-    /// Checks that no message waits any more.
-    ///
-    /// # Errors
-    /// Names a message that waits.
-    pub(crate) fn audit(&self) -> Result<(), String> {
-        self.blame.audit()
-    }
-
-    /// A message is submitted at its source: hands it over to the part that computes the rates.
-    pub(crate) fn enqueue<C: HandlerContext, P: Payload>(
-        &self,
-        ctx: &mut C,
-        shared: &mut Shared<P>,
-        delay: Time,
-        slot: u32,
-    ) -> Option<Notice> {
-        let mut copy = *shared.messages.get(slot);
-        let packet = shared.setup.params.packet;
-        shared.flow.observers.message_submitted::<C, _>(&copy, packet);
-        (copy.home, copy.next) = (if copy.notify_sent { slot } else { NIL }, NIL);
-        if !copy.notify_sent {
-            shared.messages.free::<C>(slot);
-        }
-        let at = ctx.now() + delay;
-        if shared.setup.routers.contains(&KEEPER) {
-            let message = shared.messages.allocate::<C>(copy);
-            ctx.send(KEEPER, at, FabricEvent::FlowStart { message }.into());
-        } else {
-            let events = &mut shared.boundary.send_buffer.events;
-            events.push((KEEPER, at, RemoteEvent::Handover(copy)));
-        }
-        None
-    }
-
-    /// Handles an event of flows; returns a notice for the hosts, if any.
-    pub(crate) fn handle<C: HandlerContext, P: Payload>(
-        &mut self,
-        ctx: &mut C,
-        shared: &mut Shared<P>,
-        event: FabricEvent,
-    ) -> Option<Notice> {
-        let delay = self.hand_over?;
-        match event {
-            FabricEvent::FlowStart { message } => self.join(ctx, shared, delay, message),
-            FabricEvent::FlowFill => self.fill(ctx, shared, delay),
-            FabricEvent::FlowSent { message } => self.check_sent(ctx, shared, delay, message),
-            FabricEvent::FlowEnd { flow } => self.advance(ctx, shared, delay, flow),
-            FabricEvent::FlowTell => self.report_to_senders(ctx, shared, delay),
-            FabricEvent::LinkUse { link, part, note } => self.receive_report(ctx, delay, LinkPart { link, part, note }),
-            FabricEvent::LinkUser { link, owner } => self.receive_owner(ctx, shared, link, owner),
-            FabricEvent::Delivered { message } => return deliver(ctx, shared, message),
-            _ => debug_assert!(false, "{event:?} is none of flows"),
-        }
-        None
-    }
-
     fn network<'a, P: Payload>(&'a self, shared: &'a Shared<P>) -> Network<'a> {
         Network {
             routing: &shared.routes.routing,
             params: &shared.setup.params,
             rates: &self.rates,
+            pipes: &self.pipes,
         }
+    }
+
+    /// Whether `flow` belongs to a message; otherwise it stands for packets.
+    fn is_message(&self, flow: u32) -> bool {
+        self.flights.get(flow as usize).message != NIL
+    }
+
+    /// The paths of `flow` again, by the loads of now and the random choices of `name`; of a flow of one path, that of
+    /// the packet `number` alone.
+    fn paths_again<P: Payload>(&self, shared: &Shared<P>, flow: u32, name: u64, number: u32) -> Paths {
+        let flight = self.flights.get(flow as usize);
+        let message = shared.messages.get(flight.message);
+        let ends = (message.source, message.target);
+        let bytes = self.bytes_of_flow(message.bytes);
+        self.network(shared)
+            .paths(ends, bytes, flight.demand, name, (number, None))
+    }
+
+    /// Bytes whose paths a flow of a message of `bytes` takes: all, or those of one packet.
+    fn bytes_of_flow(&self, bytes: u64) -> u64 {
+        if self.pipes.divide_messages() { 1 } else { bytes }
+    }
+
+    /// The first port between routers on the way of `flow` to a bottleneck that is a single link, with its demand: the
+    /// flow's backlog has reached the source.
+    fn full_port(&self, topology: &Topology, flow: u32) -> Option<(u32, f64)> {
+        let ((rate, bottleneck), flight) = (self.rates.rate(flow), self.flights.get(flow as usize));
+        if bottleneck >= topology.ports() {
+            return None;
+        }
+        // The path in reverse order.
+        let upstream = self.rates.path(flow).skip_while(|step| step.link != bottleneck);
+        let ports = upstream.filter(|step| step.link < topology.ports());
+        let first = ports.last()?;
+        Some((first.link, 2.0 - rate * flight.part / flight.demand))
     }
 
     fn ask_to_fill<C: HandlerContext>(&mut self, ctx: &mut C) {
@@ -269,14 +265,21 @@ impl Fluid {
         }
     }
 
-    /// `flow` starts now; until rates are recomputed it takes the capacity that others leave.
-    fn starts<C: HandlerContext>(&mut self, ctx: &mut C, flow: u32) {
+    /// `flow` starts now; until rates are recomputed it takes its share of links, or the capacity that others leave.
+    ///
+    /// Among many flows, one of at most a packet that was held asks for no recomputation, unless such flows overload a
+    /// link. A message that starts at once asks in any case.
+    fn starts<C: HandlerContext>(&mut self, ctx: &mut C, packet: u64, flow: u32) {
         let now = ctx.now();
-        if self.not_before.get(0).0 > now.0 + 1 {
-            let rate = self.rates.take_rest::<C>(flow);
+        let is_short = self.flights.get(flow as usize).bytes <= packet && self.rates.count() > FEW;
+        if is_short || self.not_before.get(0).0 > now.0 + 1 {
+            let rate = self.rates.take_share::<C>(flow);
             self.blame.book::<C>(&self.rates, flow, now);
             let flight = self.flights.edit::<C>(flow as usize);
             flight.rate = rate * flight.part;
+            if is_short && rate > 0.0 && !self.rates.overloads(flow) {
+                return schedule(ctx, flight, flow);
+            }
             // Its later rate is computed then.
             if flight.end() < *self.not_before.get(0) {
                 schedule(ctx, flight, flow);
@@ -334,12 +337,26 @@ impl Fluid {
         let (now, flight) = (ctx.now(), self.flights.get(flow as usize));
         let topology = shared.routes.routing.topology();
         let bottleneck = self.rates.rate(flow).1;
-        let inside = |link: u32| link < topology.ports() && matches!(topology.peer(link), Peer::Router { .. });
-        if !flight.adaptive || flight.held || now.0 < flight.laid.0 + KEPT.0 || !inside(bottleneck) {
+        let pipes = &self.pipes;
+        let inside = |link: u32| link != NIL && pipes.class_between(topology, link).is_some();
+        if !flight.adaptive || flight.held || !inside(bottleneck) {
             return;
         }
-        self.flights.edit::<C>(flow as usize).laid = now;
-        let message = shared.messages.get(flight.message);
+        let is_whole = !self.pipes.divide_messages();
+        let edited = self.flights.edit::<C>(flow as usize);
+        if now.0 < edited.laid.0 + edited.kept.0 {
+            if is_whole {
+                edited.look = Time(edited.laid.0 + edited.kept.0);
+                schedule(ctx, edited, flow);
+            }
+            return;
+        }
+        edited.laid = now;
+        edited.kept = Time(2 * edited.kept.0);
+        if is_whole {
+            edited.look = Time(now.0 + edited.kept.0);
+        }
+        let full = self.full_port(topology, flow);
         let mut old: Vec<Step> = self.rates.path(flow).collect();
         old.reverse();
         let highest = |rates: &MaxMin| {
@@ -350,20 +367,22 @@ impl Fluid {
         let (part, demand) = (flight.part, flight.demand / flight.part);
         self.blame.lift::<C>(&self.rates, flow, now);
         self.rates.move_to::<C>(flow, demand, std::iter::empty::<Step>());
-        let ends = (message.source, message.target);
-        // Asks for the path of one of its packets.
-        let paths = self
-            .network(shared)
-            .paths(ends, 1, flight.demand, now.0 ^ flight.from.rotate_left(40), 0);
+        let message = shared.messages.get(flight.message);
+        let bytes = self.bytes_of_flow(message.bytes);
+        let (ends, name) = ((message.source, message.target), now.0 ^ flight.from.rotate_left(40));
+        let paths = self.network(shared).paths(ends, bytes, flight.demand, name, (0, full));
         let route = &paths.routes[0];
         self.rates.move_to::<C>(flow, demand, route.steps(part));
         if highest(&self.rates) < WORTH * before {
             let moved = self.flights.edit::<C>(flow as usize);
             let gone = moved.bytes.saturating_sub(moved.left as u64 + moved.counted);
-            (moved.latency, moved.counted) = (Time(route.latency), moved.counted + gone);
+            (moved.latency, moved.counted) = (Time(route.latency as u64), moved.counted + gone);
+            if !is_whole {
+                moved.kept = KEPT;
+            }
             let packets = gone.div_ceil(shared.setup.params.packet);
-            self.count::<C>(gone, old.into_iter().map(|step| step.link), packets);
-            self.blame.has_moved::<C>(&self.rates, flow, &route.links);
+            self.count::<C>(gone, packets, &old);
+            self.blame.has_moved::<C>(&self.rates, flow, &route.steps);
         } else {
             self.rates.move_to::<C>(flow, demand, old.into_iter());
         }
@@ -386,30 +405,98 @@ impl Fluid {
         }
         let flight = self.flights.edit::<C>(flow as usize);
         if flight.due > now {
-            return schedule(ctx, flight, flow);
+            if flight.look <= now {
+                flight.look = Time::NEVER;
+                self.lay_again(ctx, shared, delay, flow);
+            }
+            return schedule(ctx, self.flights.edit::<C>(flow as usize), flow);
         }
         flight.advance(now);
         let ended = *flight;
-        let path: Vec<u32> = self.rates.path(flow).map(|step| step.link).collect();
+        let path: Vec<Step> = self.rates.path(flow).collect();
         let rest = ended.bytes - ended.counted;
         let packets = rest.div_ceil(shared.setup.params.packet).max(1);
-        self.count::<C>(rest, path.into_iter(), packets);
+        self.count::<C>(rest, packets, &path);
         self.note(ctx, delay, flow);
+        let mut waits = 0.0;
+        for (link, wait) in self.waits_in_pipes(shared, flow, ended.bytes) {
+            waits += wait;
+            self.blame.waits_at::<C>(flow, now, link, wait);
+        }
+        self.flights.edit::<C>(flow as usize).latency += Time(waits as u64);
         self.blame.leave::<C>(&self.rates, flow, now);
+        // No rate depends on a flow without a bottleneck.
+        let is_filled = self.rates.rate(flow).1 != NIL;
         self.rates.end::<C>(flow);
-        self.ask_to_fill(ctx);
+        if is_filled {
+            self.ask_to_fill(ctx);
+        }
         self.end_part(ctx, shared, delay, flow);
     }
 
-    /// Counts bytes and packets on these links.
-    fn count<C: HandlerContext>(&mut self, bytes: u64, links: impl Iterator<Item = u32>, packets: u64) {
-        for link in links {
-            let busy = (bytes as f64 / self.rates.capacity(link)).round() as u64;
-            let stats = self.links.edit::<C>(link);
-            stats.bytes += bytes;
-            stats.packets += packets;
-            stats.busy += Time(busy);
+    /// Counts bytes and packets on a path.
+    fn count<C: HandlerContext>(&mut self, bytes: u64, packets: u64, path: &[Step]) {
+        for step in path.iter().filter(|step| step.counted > 0.0) {
+            let capacity = self.rates.capacity(step.link);
+            (self.links.edit::<C>(step.link)).add(bytes, packets, f64::from(step.counted), capacity);
         }
+    }
+}
+
+impl<P: Payload> Carrier<P> for Fluid {
+    /// Hands the message over to the part that computes the rates.
+    fn submit<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<P>, slot: u32) -> Option<Notice> {
+        let delay = self.hand_over?;
+        let mut copy = *shared.messages.get(slot);
+        let packet = shared.setup.params.packet;
+        shared.flow.observers.message_submitted::<C, _>(&copy, packet);
+        (copy.home, copy.next) = (if copy.notify_sent { slot } else { NIL }, NIL);
+        if !copy.notify_sent {
+            shared.messages.free::<C>(slot);
+        }
+        let at = ctx.now() + delay;
+        if shared.setup.routers.contains(&KEEPER) {
+            let message = shared.messages.allocate::<C>(copy);
+            ctx.send(KEEPER, at, FabricEvent::FlowStart { message }.into());
+        } else {
+            let events = &mut shared.boundary.send_buffer.events;
+            events.push((KEEPER, at, RemoteEvent::Handover(copy)));
+        }
+        None
+    }
+
+    fn handle<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<P>,
+        _: u32,
+        event: FabricEvent,
+    ) -> Option<Notice> {
+        let delay = self.hand_over?;
+        match event {
+            FabricEvent::FlowStart { message } => self.join(ctx, shared, delay, message),
+            FabricEvent::FlowFill => self.fill(ctx, shared, delay),
+            FabricEvent::FlowSent { message } => self.check_sent(ctx, shared, delay, message),
+            FabricEvent::FlowEnd { flow } => self.advance(ctx, shared, delay, flow),
+            FabricEvent::FlowTell => self.report_to_senders(ctx, shared, delay),
+            FabricEvent::LinkUse { link, part, note } => self.receive_report(ctx, delay, LinkPart { link, part, note }),
+            FabricEvent::LinkUser { link, owner } => self.receive_owner(ctx, shared, link, owner),
+            FabricEvent::Delivered { message } => return deliver(ctx, shared, message),
+            _ => debug_assert!(false, "{event:?} belongs to another carrier"),
+        }
+        None
+    }
+
+    fn note_sent<M: Uses>(&mut self, shared: &mut Shared<P>, slot: u32) {
+        shared.messages.free::<M>(slot);
+    }
+
+    fn least_delay(&self) -> Option<Time> {
+        self.hand_over
+    }
+
+    fn audit(&self) -> Result<(), String> {
+        self.blame.audit()
     }
 }
 
@@ -454,9 +541,4 @@ fn deliver<C: HandlerContext, P: Payload>(ctx: &mut C, shared: &mut Shared<P>, s
     }
     shared.messages.free::<C>(slot);
     None
-}
-
-/// The host at the source has processed the notice that message `slot` is sent.
-pub(crate) fn note_sent<M: Uses, P: Payload>(shared: &mut Shared<P>, slot: u32) {
-    shared.messages.free::<M>(slot);
 }

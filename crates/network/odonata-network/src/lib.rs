@@ -16,10 +16,11 @@
 //! |---|---|
 //! | `fabric` | composition of the components, dispatch of events, interface to the hosts |
 //! | `flow` | links, virtual channels, credits, link traversal |
-//! | `nic` | division of messages into packets or flits |
-//! | `analytic` | messages without packets: the LogGP model |
+//! | `carrier` | the trait of what carries messages, and the carrier of each traffic |
+//! | `nic`, `router` | messages as packets: their division, and the three router models |
 //! | `fluid` | messages as flows with max-min fair rates, alone or coupled with packets |
-//! | `router` | the three router models |
+//! | `analytic` | messages by the LogGP model |
+//! | `ethernet` | messages as frames of an Ethernet |
 //! | `route_computation`, [`routing`] | the view that a routing has of a router, and the routings |
 //! | `control` | traffic classes, congestion control |
 //! | `boundary` | traffic to and from other parts of a divided machine |
@@ -43,9 +44,11 @@
 
 mod analytic;
 mod boundary;
+mod carrier;
 mod context;
 mod control;
 pub mod deadlock;
+mod ethernet;
 mod event;
 mod fabric;
 mod features;
@@ -64,7 +67,6 @@ pub mod routing;
 pub mod settings;
 mod stall;
 
-pub use analytic::LogGp;
 pub use boundary::{
     RemoteCredit, RemoteEvent, RemoteFlit, RemoteLoad, RemoteLoss, RemoteNotification, RemotePacket, RemoteUpdate,
 };
@@ -78,15 +80,17 @@ pub use nic::{HALT_QUEUE, Overflow, outputs};
 pub use observe::blame::{LinkCharge, PLACES, RESOURCES, WaitSeries};
 pub use observe::queues::{LevelCell, QueueCell, QueueRecording, QueueSeries};
 pub use observe::statistics::{
-    CYCLE_BINS, Histogram, LinkPeriod, LinkStats, Measured, NodeStats, Sample, Sampled, Sampling, SeriesCell,
-    TrafficStats,
+    CYCLE_BINS, Histogram, LinkPeriod, LinkStats, MOST_SERIES_CELLS, Measured, NodeStats, Sample, Sampled, Sampling,
+    SeriesCell, TrafficStats,
 };
 pub use odonata_blame::Waited;
+pub use odonata_ethernet::{FlowRecord, PortCounters, TransportCounters};
 pub use params::{
-    Broadcast, Detour, Fidelities, Knowledge, MOST_CLASSES, NetworkParams, RunParams, TrafficClasses, VirtualChannels,
+    Broadcast, Detour, Fidelities, Knowledge, LogGp, MOST_CLASSES, NetworkParams, RunParams, TrafficClasses,
+    VirtualChannels,
 };
 pub use settings::{
     AdaptiveRequests, Allocator, Arbitration, Comparison, CongestionControl, InjectionVc, InputQueues, Link, Nic,
-    Pipeline, RouterModel, SendQueues, Switching, TrafficClass,
+    Pipeline, Queues, RouterModel, SendQueues, Switching, TrafficClass,
 };
 pub use stall::{Channel, Deadlock, PacketView, Waiting, find_deadlock};

@@ -17,6 +17,7 @@
 //! delay, with or without a cable between them. A node is always in the part of its router, so terminal links do not
 //! count.
 
+use crate::flow::CableDelays;
 use crate::settings::Fidelity;
 use crate::{Fidelities, NetworkParams};
 use odonata_engine::{Partition, Time};
@@ -25,13 +26,15 @@ use odonata_topology::{LinkClass, Peer, Topology};
 /// The delays of influence over the links of each class, by [`LinkClass`] number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkDelays {
-    /// Least time from the start of a packet until its head has been routed at the far end.
-    pub packet: [Time; LinkClass::COUNT],
+    /// Latency.
+    pub latency: [Time; LinkClass::COUNT],
     /// Time from freeing a buffer until the credit counts.
     pub credit: [Time; LinkClass::COUNT],
+    /// Time from the arrival of a head until it has been routed.
+    pub router: Time,
     /// The number of routers per group, and the delay of their published loads, if any.
     pub groups: Option<(u32, Time)>,
-    /// The latency of messages without packets: from any router to any other, over no cable.
+    /// The latency of messages without packets, and of announcements of messages of an Ethernet: from any router to any other, over no cable.
     pub everywhere: Option<Time>,
     /// Whether there are also packets.
     pub packets: bool,
@@ -41,8 +44,9 @@ impl LinkDelays {
     /// The delays of links with these latencies and credit delays, and of routers with this pipeline.
     pub fn new(links: [(Time, Time); LinkClass::COUNT], router_delay: Time) -> LinkDelays {
         LinkDelays {
-            packet: links.map(|(latency, _)| latency + router_delay),
+            latency: links.map(|(latency, _)| latency),
             credit: links.map(|(_, credit_delay)| credit_delay),
+            router: router_delay,
             groups: None,
             everywhere: None,
             packets: true,
@@ -55,20 +59,38 @@ impl LinkDelays {
     }
 
     /// Adds messages without packets from any router to any other, with delay `flow` as flows and `analytic` in the
-    /// LogGP model; `fidelities` gives the models in use.
+    /// LogGP model; `fidelities` gives the models in use. An Ethernet announces them after the latency of a terminal link.
     pub fn with_messages(self, fidelities: &Fidelities, flow: Time, analytic: Time) -> LinkDelays {
-        let delays = [(Fidelity::Flow, flow), (Fidelity::Analytic, analytic)];
+        let announcement = self.latency[LinkClass::Terminal as usize];
+        let delays = [
+            (Fidelity::Flow, flow),
+            (Fidelity::Analytic, analytic),
+            (Fidelity::Ethernet, announcement),
+        ];
         let used = delays.into_iter().filter(|&(fidelity, _)| fidelities.has(fidelity));
         LinkDelays {
             everywhere: used.map(|(_, delay)| delay).min(),
-            packets: fidelities.has(Fidelity::Packet),
+            packets: fidelities.use_cables(),
             ..self
         }
     }
 
-    /// The lookahead over a cut cable of `class`.
-    pub fn lookahead(&self, class: LinkClass) -> Time {
-        self.packet[class as usize].min(self.credit[class as usize])
+    /// Least time from the start of a packet on a link of `class` until its head has been routed at the far end.
+    pub fn packet(&self, class: LinkClass) -> Time {
+        self.of_cable(class, None).0
+    }
+
+    /// The lookahead over a cut cable of `class`, with latency `own` in place of that of its class.
+    pub fn lookahead(&self, class: LinkClass, own: Option<Time>) -> Time {
+        let (packet, credit) = self.of_cable(class, own);
+        packet.min(credit)
+    }
+
+    /// The delays of packets and of credits over a cable of `class`, with latency `own` in place of that of its class.
+    fn of_cable(&self, class: LinkClass, own: Option<Time>) -> (Time, Time) {
+        let (latency, credit) = (self.latency[class as usize], self.credit[class as usize]);
+        let delays = CableDelays::new((latency, credit), own);
+        (delays.latency + self.router, delays.credit)
     }
 }
 
@@ -135,12 +157,13 @@ pub fn partition(topology: &Topology, delays: &LinkDelays, bounds: &[u32]) -> Re
             if sender as usize == part {
                 continue;
             }
-            let lookahead = delays.lookahead(cable.class);
+            let own = topology.latency(cable.port);
+            let lookahead = delays.lookahead(cable.class, own);
             if lookahead == Time::ZERO {
                 return Err(NoLookahead {
                     routers: (cable.router, cable.far_router),
                     class: cable.class,
-                    credit: delays.credit[cable.class as usize] == Time::ZERO,
+                    credit: delays.of_cable(cable.class, own).1 == Time::ZERO,
                 });
             }
             let entry = &mut smallest[sender as usize];
@@ -255,8 +278,9 @@ mod tests {
     use odonata_topology::{Arrangement, Cable, Dragonfly, DragonflyShape};
 
     const DELAYS: LinkDelays = LinkDelays {
-        packet: [Time(7), Time(50), Time(900), Time(60)],
+        latency: [Time(7), Time(50), Time(900), Time(60)],
         credit: [Time(1), Time(30), Time(400), Time(20)],
+        router: Time::ZERO,
         groups: None,
         everywhere: None,
         packets: true,
@@ -281,7 +305,7 @@ mod tests {
                 && to.contains(&router)
             {
                 // A packet along the link, and a credit of the link from the other end.
-                least = least.min(DELAYS.packet[topology.class(port) as usize]);
+                least = least.min(DELAYS.packet(topology.class(port)));
                 least = least.min(DELAYS.credit[topology.class(far) as usize]);
             }
         }
@@ -355,7 +379,7 @@ mod tests {
         let links = [20, 500, 110, 70].map(|credit_delay| (Time(10), Time(credit_delay)));
         let delays = LinkDelays::new(links, Time(100));
         assert_eq!(
-            LinkClass::ALL.map(|class| delays.lookahead(class)),
+            LinkClass::ALL.map(|class| delays.lookahead(class, None)),
             [20, 110, 110, 70].map(Time)
         );
     }

@@ -44,6 +44,10 @@ pub struct Message<P> {
     pub source: u32,
     /// The number of the message at its source; only with several parts.
     pub(crate) number: u32,
+    /// Whether it carries no data of a user: such a message goes first where its NIC has queues per peer.
+    pub is_control: bool,
+    /// Number of messages into which the host divided its message, over several interfaces of a node; 1 if it is whole.
+    pub stripes: u8,
     /// Data for the hosts; opaque to the fabric.
     pub content: P,
 }
@@ -73,6 +77,8 @@ impl<P> Message<P> {
             arrival: Time::ZERO,
             undelivered: bytes,
             number: 0,
+            is_control: false,
+            stripes: 1,
             home: NIL,
             next: NIL,
         }

@@ -9,23 +9,26 @@
 //! ```
 //!
 //! Each traffic class has its own queues, optionally one per output of the node ([`send_queues`]); [`choice`] selects
-//! the queue that sends. With q queues per class, class c has channels c q up to (c + 1) q of the terminal link, one
+//! the queue that sends. In a queue, the messages to each node may have a queue of their own ([`peer_queues`]). With q queues per class, class c has channels c q up to (c + 1) q of the terminal link, one
 //! per queue.
 
 mod choice;
+pub(crate) mod exchanges;
 mod flits;
 mod overflow;
+mod peer_queues;
 pub(crate) mod send_queues;
 mod throttle;
 
 pub use overflow::{HALT_QUEUE, Overflow};
+use peer_queues::PeerQueues;
 pub use send_queues::outputs;
 
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::observe::{MessageDeparture, Observer, Transmission};
-use crate::router::pipelined::Pipelined;
-use crate::settings::{RouterModel, Switching};
+use crate::router::Router;
+use crate::settings::Switching;
 use crate::{FabricEvent, Notice, Payload};
 use odonata_engine::{List, NIL, Rows, Store, Time};
 use odonata_topology::LinkClass;
@@ -81,26 +84,36 @@ impl SourceQueue {
 pub(crate) struct Nics {
     /// One per NIC, traffic class and queue of the class.
     lanes: Store<SourceQueue>,
+    peers: PeerQueues,
     classes: u8,
     /// Queues per class.
     queues: u8,
     /// Times and nodes at which the bound on waiting messages was exceeded.
     overflows: Rows<Overflow>,
 }
-odonata_engine::journalled!(Nics { lanes, overflows });
+odonata_engine::journalled!(Nics {
+    lanes,
+    peers,
+    overflows
+});
 
 impl Nics {
-    pub(crate) fn new(nics: usize, (classes, queues): (u8, u8)) -> Nics {
+    /// `per_peer`: the messages of a queue to each node have a queue of their own.
+    pub(crate) fn new(nics: usize, (classes, queues): (u8, u8), per_peer: bool) -> Nics {
         let lanes = nics * usize::from(classes) * usize::from(queues);
         Nics {
             lanes: Store::filled(lanes, SourceQueue::IDLE),
+            peers: PeerQueues::new(if per_peer { lanes } else { 0 }),
             classes,
             queues,
             overflows: Rows::new(),
         }
     }
 
-    pub(crate) const BYTES_PER_QUEUE: usize = size_of::<SourceQueue>();
+    /// Bytes per idle queue, with or without queues per peer.
+    pub(crate) const fn bytes_per_queue(per_peer: bool) -> usize {
+        size_of::<SourceQueue>() + if per_peer { PeerQueues::BYTES_PER_LANE } else { 0 }
+    }
 
     /// Queues per NIC, over all classes: equal to the channels of its link unless routers are pipelined.
     #[inline(always)]
@@ -136,23 +149,63 @@ impl Nics {
         U::CONTROL && self.queues > 1
     }
 
+    /// Whether the messages to each node have a queue of their own.
+    #[inline(always)]
+    pub(crate) fn has_peer_queues<U: Uses>(&self) -> bool {
+        U::CONTROL && self.peers.are_on()
+    }
+
+    /// Lets the queues of `nic` wait that must not send to their peer now, if queue pairs carry large messages one way at
+    /// a time, and schedules the next look at them.
+    #[inline(always)]
+    fn observe_exchanges<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, nic: u32) {
+        if !(C::CONTROL && shared.exchanges.are_on()) {
+            return;
+        }
+        let now = ctx.now();
+        let own = shared.flow.links.node(nic);
+        for channel in 0..self.queues_per_nic() {
+            let lane = self.lane(nic, channel);
+            let cell = self.lanes.get(lane);
+            let sending = (cell.queue, cell.unsent);
+            let must_wait = |peer: u32, message: u32, unsent: u64| {
+                let bytes = shared.messages.get(message).bytes;
+                let goes_on = unsent < bytes && own < peer;
+                let is_exchanged = shared.exchanges.is_large(bytes) && peer != own && !goes_on;
+                is_exchanged && shared.exchanges.receives(nic, peer, now)
+            };
+            let content = self.peers.hold::<C>(lane, sending, must_wait);
+            if content != sending {
+                let cell = self.lanes.edit::<C>(lane);
+                (cell.queue, cell.unsent) = content;
+            }
+        }
+        if let Some(at) = shared.exchanges.next_change(nic, now) {
+            shared.flow.wake_up(ctx, shared.flow.links.ports + nic, at);
+        }
+    }
+
     /// A message joins the queue of its source's NIC.
     pub(crate) fn enqueue<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
         shared: &mut Shared<impl Payload>,
-        pipelined: &mut Pipelined,
+        router: &mut impl Router,
         message: u32,
     ) -> Option<Notice> {
         let m = *shared.messages.trusted::<C>(message);
         let nic = shared.flow.links.nic(m.source);
+        if C::CONTROL && shared.exchanges.are_on() {
+            shared.exchanges.prune::<C>(nic, ctx.now());
+        }
         let packet = shared.setup.params.packet;
         shared.flow.observers.message_submitted::<C, _>(&m, packet);
         let link = shared.flow.links.ports + nic;
         shared.flow.message_waits::<C>(link, (message, m.traffic), ctx.now());
         let channel = self.channel::<C>(shared, (nic, m.target), shared.setup.params.classes.of(m.traffic));
         let lane = self.lane(nic, channel);
-        let limit = match shared.congestion.is_on::<C>() && !shared.congestion.limits.is_empty(lane) {
+        let may_be_limited = shared.congestion.is_on::<C>() && !(m.is_control && self.has_peer_queues::<C>());
+        let limit = match may_be_limited && !shared.congestion.limits.is_empty(lane) {
             true => {
                 shared.congestion.limits.prune::<C>(lane, ctx.now());
                 shared.congestion.limits.find(lane, m.target)
@@ -161,6 +214,13 @@ impl Nics {
         };
         let first = if limit != NIL {
             shared.congestion.limits.push::<C>(&mut shared.messages, limit, message)
+        } else if self.has_peer_queues::<C>() {
+            let cell = self.lanes.get(lane);
+            let sending = (cell.queue, cell.unsent);
+            let (sending, first) = self.peers.push::<C>(&mut shared.messages, lane, message, sending);
+            let cell = self.lanes.edit::<C>(lane);
+            (cell.queue, cell.unsent) = sending;
+            first
         } else {
             let mut queue = self.lanes.trusted::<C>(lane).queue;
             let first = queue.is_empty();
@@ -185,10 +245,7 @@ impl Nics {
         if !first {
             return None;
         }
-        match shared.setup.params.router {
-            RouterModel::Pipelined => self.serve_flits(ctx, shared, pipelined, nic),
-            RouterModel::InputQueued | RouterModel::OutputQueued => self.serve(ctx, shared, nic),
-        }
+        router.serve_nic(ctx, shared, self, nic)
     }
 
     /// Sends the next packet, if there is one, the link is free and the router has room.
@@ -201,12 +258,14 @@ impl Nics {
         if shared.classes.is_on::<C>() || shared.congestion.is_on::<C>() || self.has_choice::<C>() {
             return self.serve_choosing(&mut ctx.with_everything(), shared, nic);
         }
+        self.observe_exchanges(ctx, shared, nic);
         let now = ctx.now();
         let number = shared.flow.links.ports + nic;
         let message = self.lanes.trusted::<C>(nic).queue.head;
         if message == NIL {
             return None;
         }
+        shared.flow.prefetch_waits::<C>(number);
         let free_at = shared.flow.port::<C>(number).free_at;
         if free_at > now {
             shared.flow.wake_up(ctx, number, free_at);
@@ -219,6 +278,7 @@ impl Nics {
             shared.flow.await_credits(ctx, number);
             return None;
         }
+        shared.flow.prefetch_waiters::<C>(number);
         let last = unsent == u64::from(bytes);
         let free_at = self.send(ctx, shared, nic, (0, 0, false), message, (bytes, flits, unsent));
         self.advance_lane::<C>(shared, nic, bytes);
@@ -234,6 +294,7 @@ impl Nics {
         let cell = self.lanes.edit_trusted::<M>(lane);
         cell.unsent -= u64::from(bytes);
         if cell.unsent > 0 {
+            self.pass_on::<M>(lane);
             return;
         }
         let mut queue = cell.queue;
@@ -245,6 +306,16 @@ impl Nics {
         };
         let cell = self.lanes.edit_trusted::<M>(lane);
         (cell.queue, cell.unsent) = (queue, unsent);
+        self.pass_on::<M>(lane);
+    }
+
+    /// The queue of another peer has its turn in `lane`, if there are queues per peer.
+    #[inline(always)]
+    fn pass_on<M: Uses>(&mut self, lane: u32) {
+        if self.has_peer_queues::<M>() {
+            let cell = self.lanes.edit::<M>(lane);
+            (cell.queue, cell.unsent) = self.peers.pass_on::<M>(lane, (cell.queue, cell.unsent));
+        }
     }
 
     /// Sends a packet of `message`, of traffic class `class`, on `channel` now. The arguments give whether congestion
@@ -265,21 +336,26 @@ impl Nics {
         let link = shared.flow.link::<C>(number);
         let last = unsent == u64::from(bytes);
         // A NIC that is slower than its link spaces whole packets.
-        let rate = C::EXTRAS.then(|| shared.setup.params.nic_rate(shared.flow.links.node(nic)));
+        let rate = C::EXTRAS.then(|| {
+            let all = shared.messages.trusted::<C>(message).bytes;
+            shared
+                .setup
+                .params
+                .nic_rate_of_message(shared.flow.links.node(nic), all)
+        });
         let slowed = rate
             .flatten()
             .map_or(Time::ZERO, |rate| rate.time_for(odonata_units::Bytes(u64::from(bytes))));
+        // The first packet of a message keeps the next message away.
+        let is_first = C::EXTRAS && unsent == shared.messages.trusted::<C>(message).bytes;
+        let slowed = slowed.max(if is_first {
+            shared.setup.params.nic.message_gap
+        } else {
+            Time::ZERO
+        });
         let alone = link.serialization(bytes);
-        let (serialization, slowed) = match shared.flow.coupling.is_on::<C>() {
-            true => {
-                let m = shared.messages.trusted::<C>(message);
-                let all = alone.max(slowed);
-                let ends = (number, shared.routes.process_of(m.source));
-                let longer = shared.flow.coupling.packet(ctx, ends, m.source, all) - all;
-                (alone + longer, slowed + longer)
-            }
-            false => (alone, slowed),
-        };
+        let longer = shared.injection_delay(ctx, number, message, alone.max(slowed));
+        let (serialization, slowed) = (alone + longer, slowed + longer);
         let tail_out = now + serialization;
         let head_out = match shared.setup.params.switching {
             Switching::CutThrough | Switching::Wormhole => now + link.flit_time(alone),
@@ -368,7 +444,9 @@ impl Nics {
     ) {
         let bytes = self.lanes.trusted::<C>(nic).unsent.min(shared.setup.params.packet) as u32;
         let flits = shared.setup.flits(bytes);
-        if shared.flow.has_room::<C>(number, 0, flits, ctx.now()) {
+        // Another message may be the next if large messages go one way at a time.
+        let is_open = C::CONTROL && shared.exchanges.are_on();
+        if is_open || shared.flow.has_room::<C>(number, 0, flits, ctx.now()) {
             shared.flow.wake_up(ctx, number, free_at);
             return;
         }

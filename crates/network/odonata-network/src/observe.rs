@@ -55,6 +55,7 @@ odonata_engine::journalled!(Observers {
 /// Passes each fact on to all instruments, in this order.
 macro_rules! pass_on {
     ($(fn $fact:ident $(<$generic:ident>)? ($($argument:ident: $type:ty),*);)+) => {
+        #[warn(clippy::missing_trait_methods)]
         impl Observer for Observers {
             $(
                 #[inline(always)]
@@ -92,6 +93,27 @@ pass_on! {
 }
 
 impl Observers {
+    /// Whether an instrument follows single credits, so that they cannot be merged.
+    #[inline(always)]
+    pub(crate) fn follow_credits<M: Uses>(&self) -> bool {
+        self.queues.is_on::<M>() || self.contention.lost.is_on::<M>()
+    }
+
+    /// Prefetches what the instruments keep of the waits at `link` and at its channels from `channel` on.
+    #[inline(always)]
+    pub(crate) fn prefetch_waits(&self, link: u32, channel: u32) {
+        self.contention.blame.prefetch(link, channel);
+    }
+
+    /// Prefetches what the instruments keep of the owners that wait at `link`.
+    #[inline(always)]
+    pub(crate) fn prefetch_waiters<M: Uses>(&self, link: u32) {
+        let blame = &self.contention.blame;
+        if blame.is_on::<M>() {
+            blame.ledger.prefetch_waiters::<M>(link);
+        }
+    }
+
     /// Gives a credit of `owner`, which counts from `due`, the tag that travels with it.
     #[inline(always)]
     pub(crate) fn credit_departs<M: Uses>(
@@ -108,7 +130,7 @@ impl Observers {
     #[inline(always)]
     pub(crate) fn tag_of_last<M: Uses>(&self, link: u32) -> Tag {
         match self.contention.lost.is_on::<M>() {
-            true => Tag(self.contention.lost.of_last(link)),
+            true => Tag(self.contention.lost.links.of_last(link)),
             false => Tag::NONE,
         }
     }
@@ -131,7 +153,7 @@ impl Observers {
     #[inline(always)]
     pub(crate) fn release_tag<M: Uses>(&mut self, tag: Tag) {
         if self.contention.lost.is_on::<M>() {
-            self.contention.lost.unshare::<M>(tag.0);
+            self.contention.lost.losses.vectors.release::<M>(tag.0);
         }
     }
 
@@ -145,7 +167,9 @@ impl Observers {
         tag: Tag,
     ) {
         if self.contention.lost.is_on::<M>() {
-            self.contention.lost.frees::<M>((channel(), owner), due, tag.0);
+            let lost = &mut self.contention.lost;
+            lost.rooms
+                .frees::<M>(&mut lost.losses.vectors, (channel(), owner), due, tag.0);
         }
     }
 

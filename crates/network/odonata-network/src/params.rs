@@ -1,116 +1,22 @@
 //! The parameters of a fabric.
 
+mod adaptive;
+
+pub use adaptive::{Broadcast, Detour, Knowledge};
+
 use std::sync::Arc;
 
 use odonata_engine::Time;
 use odonata_topology::LinkClass;
-use odonata_units::{Bandwidth, mix64};
+use odonata_units::{Bandwidth, Bytes, PerByte, mix64};
 
-use crate::LogGp;
 use crate::flow::VcRanges;
+pub use crate::flow::VirtualChannels;
+pub use crate::settings::MOST_CLASSES;
 use crate::settings::{
-    Arbitration, Comparison, CongestionControl, Fidelity, InputQueues, Link, Network, Nic, Pipeline, RouterModel,
+    Arbitration, CongestionControl, Fidelity, InputQueues, Link, Network, Nic, Pipeline, RateAbove, RouterModel,
     Switching, TrafficClass,
 };
-
-/// Virtual channels of each link class, by [`LinkClass`] number.
-pub type VirtualChannels = [u8; LinkClass::COUNT];
-
-/// The rule by which a packet leaves its minimal path. Loads are bytes that wait for a port or are in flight from it, m
-/// on the minimal and o on the other path; h are the hops of each path, 1 unless [`hops`](Self::hops).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Detour {
-    /// How the loads are compared.
-    pub rule: Comparison,
-    /// T, bytes.
-    pub threshold: u64,
-    /// b.
-    pub bias: f64,
-    /// Whether loads are multiplied by the hops of their path (UGAL: Singh, "Load-balanced routing in interconnection
-    /// networks", 2005).
-    pub hops: bool,
-}
-
-impl Default for Detour {
-    /// The path with less than half the load.
-    fn default() -> Self {
-        Detour {
-            rule: Comparison::Both,
-            threshold: 0,
-            bias: 2.0,
-            hops: false,
-        }
-    }
-}
-
-impl Detour {
-    /// Whether a packet takes the other path, given (load, hops) of the minimal and of the other.
-    #[inline]
-    pub fn decide(&self, minimal: (u64, u32), other: (u64, u32)) -> bool {
-        let weight = |(load, hops): (u64, u32)| match self.hops {
-            true => load as f64 * f64::from(hops),
-            false => load as f64,
-        };
-        let (m, o) = (weight(minimal), weight(other));
-        match self.rule {
-            Comparison::Both => minimal.0 > self.threshold && m > self.bias * o,
-            Comparison::Sum => m > self.bias * o + self.threshold as f64,
-        }
-    }
-}
-
-/// Which loads a router knows when it chooses among its ports ([`routers_of_a_group`] gives the networks on which it
-/// can know more than its own). Loads are bytes as in [`Detour`].
-///
-/// [`routers_of_a_group`]: crate::routing::Routing::routers_of_a_group
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Knowledge {
-    /// The loads of its own ports (UGAL-L).
-    #[default]
-    Local,
-    /// Also the loads of all global ports of its group: a path through one of them has its load in addition to that of
-    /// its first port (UGAL-G: J. Kim, W. Dally, S. Scott, D. Abts, "Technology-driven, highly-scalable dragonfly
-    /// topology", ISCA 2008; there without delay, here as published).
-    Global {
-        /// How loads are published.
-        broadcast: Broadcast,
-    },
-    /// Also one bit for each global port of its group, whether it is congested: a packet whose minimal path uses a
-    /// congested port leaves it; for others the router's own ports decide (piggybacking: N. Jiang, J. Kim, W. Dally,
-    /// "Indirect adaptive routing on large scale interconnection networks", ISCA 2009). A port with load q is congested
-    /// if q > T and q > f m, with m the mean load of its router's global ports.
-    Piggyback {
-        /// How it is published.
-        broadcast: Broadcast,
-        /// f. With n ports the load of one is at most n times their mean: a factor of n or more marks none as
-        /// congested.
-        factor: f64,
-        /// T, bytes. The load in flight on a link at full rate is not congestion.
-        threshold: u64,
-    },
-}
-
-impl Knowledge {
-    /// How loads of other routers are published, if they are.
-    pub fn broadcast(&self) -> Option<Broadcast> {
-        match *self {
-            Knowledge::Local => None,
-            Knowledge::Global { broadcast } | Knowledge::Piggyback { broadcast, .. } => Some(broadcast),
-        }
-    }
-}
-
-/// How routers publish the loads of their ports to their group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Broadcast {
-    /// A router publishes changes at multiples of this time; positive.
-    pub interval: Time,
-    /// Delay until the group knows them; positive.
-    pub delay: Time,
-}
-
-/// Most traffic classes.
-pub const MOST_CLASSES: u8 = 8;
 
 /// The traffic classes of a network.
 #[derive(Clone, Debug, PartialEq)]
@@ -200,6 +106,8 @@ pub struct RunParams {
 pub struct NetworkParams {
     /// Largest packet, bytes.
     pub packet: u64,
+    /// Bytes that each packet takes on a link in addition, bytes.
+    pub header: u64,
     /// Unit of buffer space and of cut-through, bytes.
     pub flit: u64,
     /// How a packet crosses a router.
@@ -249,6 +157,8 @@ pub struct NetworkParams {
     pub fidelities: Fidelities,
     /// The parameters of the LogGP model, if messages use it.
     pub analytic: Option<LogGp>,
+    /// The settings of Ethernet, if messages use it.
+    pub ethernet: Option<odonata_ethernet::settings::Settings>,
     /// Interval at which packets and flows exchange loads, if both exist; positive. Not with pipelined routers, traffic
     /// classes or congestion control.
     pub coupling_interval: Option<Time>,
@@ -273,6 +183,11 @@ impl Fidelities {
         }
     }
 
+    /// Whether some messages go as packets from router to router, over the cables.
+    pub(crate) fn use_cables(&self) -> bool {
+        self.has(Fidelity::Packet) || self.has(Fidelity::Ethernet)
+    }
+
     /// Whether some messages have this fidelity.
     pub fn has(&self, fidelity: Fidelity) -> bool {
         match self {
@@ -285,10 +200,30 @@ impl Fidelities {
 impl NetworkParams {
     /// Highest send rate of `node`'s interface, if less than the bandwidth of its link.
     #[inline(always)]
-    pub(crate) fn nic_rate(&self, node: u32) -> Option<Bandwidth> {
+    pub fn nic_rate(&self, node: u32) -> Option<Bandwidth> {
         match &self.nic_rates {
             None => self.nic.rate,
             Some(rates) => rates[node as usize],
+        }
+    }
+
+    /// Highest send rate of `node`'s interface for a message of `bytes`, if less than the bandwidth of its link.
+    #[inline(always)]
+    pub(crate) fn nic_rate_of_message(&self, node: u32, bytes: u64) -> Option<Bandwidth> {
+        RateAbove::of(&self.nic.message_rates, bytes).or_else(|| self.nic_rate(node))
+    }
+
+    /// The part of a link's bandwidth that carries payload in full packets.
+    pub(crate) fn payload_share(&self) -> f64 {
+        self.packet as f64 / (self.packet + self.header) as f64
+    }
+
+    /// The bandwidth of a link of `class` with the factor of its cable; `to_node`: it ends at an interface.
+    pub fn bandwidth(&self, class: LinkClass, factor: f64, to_node: bool) -> Bandwidth {
+        let link = Bandwidth(self.link(class).bandwidth.0 * factor);
+        match self.nic.receive_rate {
+            Some(rate) if to_node && rate.0 < link.0 => rate,
+            _ => link,
         }
     }
 
@@ -305,7 +240,10 @@ impl NetworkParams {
 
     /// Whether some interface is slower than its link.
     pub(crate) fn limits_nics(&self) -> bool {
-        self.nic.rate.is_some() || self.nic_rates.is_some()
+        self.nic.rate.is_some()
+            || self.nic_rates.is_some()
+            || !self.nic.message_rates.is_empty()
+            || self.nic.message_gap > Time::ZERO
     }
 
     /// The parameters of a network with resolved settings.
@@ -323,6 +261,7 @@ impl NetworkParams {
         } = run;
         NetworkParams {
             packet: network.packet.0,
+            header: network.header.0,
             flit: network.flit.0,
             switching: network.switching,
             router: network.router,
@@ -351,6 +290,7 @@ impl NetworkParams {
                 gap: network.analytic.gap,
                 gap_per_byte: *network.analytic.gap_per_byte,
             }),
+            ethernet: fidelities.has(Fidelity::Ethernet).then(|| network.ethernet.clone()),
             coupling_interval: (network.coupling_interval)
                 .filter(|_| fidelities.has(Fidelity::Packet) && fidelities.has(Fidelity::Flow)),
             fidelities,
@@ -392,5 +332,23 @@ impl NetworkParams {
             return 1;
         }
         bytes.div_ceil(self.flit)
+    }
+}
+
+/// L, g and G of a network of the [`analytic`](crate::settings::Analytic) carrier.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LogGp {
+    /// L; positive.
+    pub latency: Time,
+    /// g.
+    pub gap: Time,
+    /// G.
+    pub gap_per_byte: PerByte,
+}
+
+impl LogGp {
+    /// s' G.
+    pub(crate) fn bytes(&self, bytes: u64) -> Time {
+        self.gap_per_byte.time_for(Bytes(bytes.saturating_sub(1)))
     }
 }

@@ -22,10 +22,10 @@
 
 use crate::FabricEvent;
 use crate::boundary::{RemoteLoad, RemoteUpdate};
+use crate::event::LAG;
 use crate::features::{HandlerContext, Uses};
 use crate::flow::{Flow, Links};
 use crate::params::{Knowledge, NetworkParams};
-use crate::router::pipelined::LAG;
 use crate::routing::Routing;
 use crate::settings::RouterModel;
 use odonata_engine::{NIL, Plain, Pool, Slot, Store, Time};

@@ -5,8 +5,8 @@
 //! answers. So the dependency graph is derived from the code that runs.
 //!
 //! Each family of networks has one file, registered by a line of `routings!`: its algorithms with their keys, the
-//! virtual channels that they need, and their decisions ([`FamilyRouting`]). [`UpDownRouting`] works on any graph,
-//! [`DiameterTwoRouting`] on those in which any two routers are adjacent or have a common neighbor. Each documents the
+//! virtual channels that they need, and their decisions ([`FamilyRouting`]). [`UpDownRouting`],
+//! [`ShortestPathsRouting`] and [`PathSetRouting`] work on any graph, [`DiameterTwoRouting`] on those in which any two routers are adjacent or have a common neighbor. Each documents the
 //! levels of its paths, and refuses networks whose failed cables it cannot route around.
 
 mod diameter_two;
@@ -15,14 +15,18 @@ mod dragonfly2d;
 mod dragonfly_plus;
 mod fat_tree;
 mod hyperx;
+mod path_sets;
 mod polarfly;
 mod rail_optimized;
+mod shortest_paths;
 mod slim_fly;
+pub(crate) mod spread;
 mod torus;
 mod up_down;
 
 pub use diameter_two::{DiameterTwo, DiameterTwoAlgorithm, DiameterTwoRouting};
-use odonata_topology::{Family, FamilyName, Topology};
+use odonata_topology::{Family, FamilyName, RouteTable, Topology};
+pub use spread::Spread;
 use std::ops::Range;
 
 use crate::VirtualChannels;
@@ -122,6 +126,16 @@ impl Path {
 pub trait Choice {
     /// A number in `0..n`.
     fn pick(&mut self, n: u32) -> u32;
+    /// The number of the packet's flow: from its source node to node `target`; below 2^31.
+    fn flow(&mut self, target: u32) -> u32 {
+        let _ = target;
+        0
+    }
+    /// A number in `0..n` that is the same for all packets of `flow` at `router`. The deadlock check tries every number.
+    fn pick_of_flow(&mut self, flow: u32, router: u32, n: u32) -> u32 {
+        let _ = (flow, router);
+        self.pick(n)
+    }
     /// How many of `n` random paths to draw and compare. The deadlock check draws one: as it tries every answer to
     /// [`lighter`](Self::lighter), one path stands for all.
     fn draws(&self, n: u32) -> u32 {
@@ -168,7 +182,14 @@ pub trait FamilyRouting: Sized {
     /// See [`Routing::virtual_channels`].
     fn virtual_channels(&self) -> VirtualChannels;
 
-    /// See [`Routing::decide`].
+    /// The next hop of a packet if neither draws nor loads decide it, otherwise `None`. Updates the header for the other end
+    /// of the link, or notes in it what [`decide`](Self::decide) does not find out again.
+    #[inline(always)]
+    fn fixed_step(&self, _router: u32, _header: &mut Header) -> Option<Decision> {
+        None
+    }
+
+    /// See [`Routing::decide`]; [`fixed_step`](Self::fixed_step) has returned `None`.
     fn decide(&self, router: u32, header: &mut Header, choice: &mut (impl Choice + ?Sized)) -> Decision;
 
     /// See [`Routing::is_deterministic`].
@@ -199,16 +220,21 @@ pub trait FamilyRouting: Sized {
         header.via != NOWHERE
     }
 
+    /// See [`Routing::pipes`].
+    fn pipes(&self) -> Option<Vec<u32>> {
+        None
+    }
+
     /// See [`Routing::ring`].
     fn ring(&self, _port: u32) -> Option<u32> {
         None
     }
 }
 
-/// A view in which no port has room.
-pub struct NoRoom;
+/// A view without load, in which the first of equal choices is taken and ports have room, or none has.
+pub struct Unloaded<const HAS_ROOM: bool>;
 
-impl Choice for NoRoom {
+impl<const HAS_ROOM: bool> Choice for Unloaded<HAS_ROOM> {
     fn pick(&mut self, _: u32) -> u32 {
         0
     }
@@ -219,7 +245,7 @@ impl Choice for NoRoom {
         false
     }
     fn room(&mut self, _: u32, _: u8) -> bool {
-        false
+        HAS_ROOM
     }
 }
 
@@ -257,11 +283,12 @@ const COMPARING: &[&[Key]] = &[&[Key::Candidates], WEIGHING, &[Key::Knowledge]];
 
 /// Registers routings: `documentation, module: Variant(Type) = [Family: TABLE_OF_ALGORITHMS, ...];`.
 macro_rules! routings {
-    ($($(#[$doc:meta])+ $module:ident: $variant:ident($routing:ident) = [$($family:ident: $table:ident),+];)*) => {
+    ($($(#[$doc:meta])+ $module:ident: $variant:ident($routing:ident) = [$($family:ident: $table:ident),*];)*) => {
         $(pub use $module::*;)*
 
         /// The routing of a machine.
         #[derive(Debug)]
+        #[allow(clippy::large_enum_variant, reason = "a machine has one routing, and its tables are read at every hop")]
         pub enum Routing {
             $($(#[$doc])+ $variant($routing),)*
         }
@@ -272,16 +299,14 @@ macro_rules! routings {
             /// # Errors
             /// The family does not have the algorithm; see also [`FamilyRouting::on`].
             pub fn on(family: Family, settings: &Settings) -> Result<Routing, String> {
-                if *settings.algorithm == Name::UpDown {
-                    let adaptive = settings.up == Some(Up::Adaptive);
-                    let routing = UpDownRouting::new(family.topology().clone(), None, adaptive)?;
-                    return Ok(Routing::UpDown(routing.with_candidates(candidates(settings))));
+                if let Some(routing) = of_any_graph(&family, settings)? {
+                    return Ok(routing);
                 }
                 let name = family.name();
                 match family {
                     $($(Family::$family(graph) => {
                         on(graph, $module::$table, name, settings).map(Routing::$variant)
-                    })+)*
+                    })*)*
                 }
             }
 
@@ -289,12 +314,25 @@ macro_rules! routings {
             /// of that link.
             // One compiled copy for all callers but the hot one.
             pub fn decide(&self, router: u32, header: &mut Header, choice: &mut dyn Choice) -> Decision {
-                self.decide_inline(router, header, choice)
+                match self.fixed_step(router, header) {
+                    Some(decision) => decision,
+                    None => self.decide_open(router, header, choice),
+                }
             }
 
-            /// The same, compiled into the caller.
+            /// The next hop if neither draws nor loads decide it, see [`FamilyRouting::fixed_step`].
+            // What it returns fits into a register.
+            #[inline(never)]
+            pub(crate) fn fixed_step(&self, router: u32, header: &mut Header) -> Option<Decision> {
+                match self {
+                    $(Routing::$variant(routing) => routing.fixed_step(router, header),)*
+                }
+            }
+
+            /// [`decide`](Self::decide) after [`fixed_step`](Self::fixed_step) has returned `None`, compiled into the
+            /// caller.
             #[inline(always)]
-            pub(crate) fn decide_inline(
+            pub(crate) fn decide_open(
                 &self,
                 router: u32,
                 header: &mut Header,
@@ -326,6 +364,8 @@ macro_rules! routings {
                     Routing::FatTree(routing) => routing.is_adaptive(),
                     Routing::RailOptimized(routing) => routing.is_adaptive(),
                     Routing::UpDown(routing) => routing.is_adaptive(),
+                    Routing::ShortestPaths(routing) => routing.is_adaptive(),
+                    Routing::PathSet(routing) => routing.is_adaptive(),
                     _ => false,
                 }
             }
@@ -378,6 +418,15 @@ macro_rules! routings {
                 }
             }
 
+            /// For each port, the lowest port of its pipe: of the ports over which packets spread evenly if they may use
+            /// one of them. `None` if some choice among paths is not one among the ports of a pipe, or if there is no
+            /// choice.
+            pub fn pipes(&self) -> Option<Vec<u32>> {
+                match self {
+                    $(Routing::$variant(routing) => routing.pipes(),)*
+                }
+            }
+
             /// The topology of its graph.
             pub fn topology(&self) -> &Topology {
                 match self {
@@ -394,13 +443,13 @@ macro_rules! routings {
             }
         }
 
-        /// The algorithms of a family, its default first, and the keys of `network.routing` that each uses. Up*/down*,
-        /// which every family has, is the last.
+        /// The algorithms of a family, its default first, and the keys of `network.routing` that each uses. Those
+        /// [of any graph](OF_ANY_GRAPH) are the last.
         pub fn algorithms(family: FamilyName) -> Vec<(Name, Vec<Key>)> {
             let mut all = match family {
-                $($(FamilyName::$family => named($module::$table),)+)*
+                $($(FamilyName::$family => named($module::$table),)*)*
             };
-            all.push((Name::UpDown, vec![Key::Up, Key::Candidates]));
+            all.extend(OF_ANY_GRAPH.iter().map(|&(name, keys)| (name, keys.to_vec())));
             all
         }
     };
@@ -425,8 +474,42 @@ routings! {
     rail_optimized: RailOptimized(RailRouting) = [RailOptimized: ALGORITHMS];
     /// On a torus or mesh.
     torus: Torus(TorusRouting) = [Torus: ALGORITHMS, Mesh: MESH_ALGORITHMS];
-    /// On any graph.
+    /// Up*/down* on any graph.
     up_down: UpDown(UpDownRouting) = [Graph: ALGORITHMS];
+    /// All shortest paths of any graph.
+    shortest_paths: ShortestPaths(ShortestPathsRouting) = [];
+    /// Given paths on any graph.
+    path_sets: PathSet(PathSetRouting) = [];
+}
+
+/// The algorithms that work on every family, with the keys that each uses.
+pub const OF_ANY_GRAPH: &[(Name, &[Key])] = &[
+    (Name::UpDown, &[Key::Up, Key::Candidates]),
+    (Name::ShortestPaths, &[Key::Spread, Key::Candidates]),
+    (Name::KShortestPaths, &[Key::Paths, Key::Spread, Key::Candidates]),
+    (Name::Table, &[Key::Routes, Key::Spread, Key::Candidates]),
+];
+
+/// The routing on `family` if its algorithm is one of [`OF_ANY_GRAPH`].
+fn of_any_graph(family: &Family, settings: &Settings) -> Result<Option<Routing>, String> {
+    let topology = || family.topology().clone();
+    let (spread, candidates) = (settings.spread.unwrap_or_default(), candidates(settings));
+    Ok(Some(match *settings.algorithm {
+        Name::UpDown => {
+            let routing = UpDownRouting::new(topology(), None, settings.up == Some(Up::Adaptive))?;
+            Routing::UpDown(routing.with_candidates(candidates))
+        }
+        Name::ShortestPaths => Routing::ShortestPaths(FamilyRouting::on(topology(), (), settings)?),
+        Name::KShortestPaths => Routing::PathSet(FamilyRouting::on(topology(), (), settings)?),
+        Name::Table => {
+            let table = RouteTable::read(&settings.routes_text).map_err(|error| error.to_string())?;
+            let routes = table.routes(family.names(), family.topology());
+            let routes = routes.map_err(|error| error.to_string())?;
+            let of_pair = |a, b| routes.get(&(a, b)).cloned().unwrap_or_default();
+            Routing::PathSet(PathSetRouting::new(topology(), of_pair, spread, candidates)?)
+        }
+        _ => return Ok(None),
+    }))
 }
 
 fn on<R: FamilyRouting>(
@@ -524,7 +607,7 @@ fn lightest_of_all(count: u32, choice: &mut (impl Choice + ?Sized), nth: impl Fn
     best
 }
 
-/// A random one of `groups` groups, at least three, other than two different ones.
+/// A random one of `groups` groups (or routers of a group), at least three, other than two different ones.
 #[inline]
 fn other_group(groups: u32, here: u32, goal: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
     let (low, high) = (here.min(goal), here.max(goal));
@@ -565,8 +648,13 @@ fn lightest_drawn<T, C: Choice + ?Sized>(
     mut draw: impl FnMut(&mut C) -> Option<T>,
     less: impl Fn(&mut C, &T, &T) -> bool,
 ) -> Option<T> {
-    let mut best: Option<T> = None;
-    for _ in 0..choice.draws(candidates) {
+    let draws = choice.draws(candidates);
+    if draws == 0 {
+        return None;
+    }
+    // Usually the only one.
+    let mut best: Option<T> = draw(choice);
+    for _ in 1..draws {
         let Some(found) = draw(choice) else { continue };
         best = match best {
             Some(other) if !less(choice, &found, &other) => Some(other),
@@ -574,4 +662,23 @@ fn lightest_drawn<T, C: Choice + ?Sized>(
         };
     }
     best
+}
+
+/// For each port of a network of equal cables, the lowest one with an equal key; a port without a key is alone. `None` if
+/// a cable has failed, or has a bandwidth or latency of its own.
+fn pipes_by_key(topology: &Topology, key: impl Fn(u32) -> Option<(u32, bool)>) -> Option<Vec<u32>> {
+    if !topology.failed().is_empty() || topology.has_factors() || topology.has_latencies() {
+        return None;
+    }
+    // By the number of a router, for the two directions of its links.
+    let mut lowest = vec![[u32::MAX; 2]; topology.routers() as usize];
+    let pipes = (0..topology.ports()).map(|port| match key(port) {
+        None => port,
+        Some((router, is_down)) => {
+            let lowest = &mut lowest[router as usize][usize::from(is_down)];
+            *lowest = port.min(*lowest);
+            *lowest
+        }
+    });
+    Some(pipes.collect())
 }

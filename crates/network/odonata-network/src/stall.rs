@@ -150,9 +150,9 @@ impl<P: Payload> Fabric<P> {
     /// The packets of this part that wait for an output or for room behind it.
     pub fn waiting(&self) -> Vec<Waiting> {
         let mut all = Vec::new();
-        match self.params().router {
-            RouterModel::Pipelined => self.pipelined.waiting(&self.shared, |waiting| all.push(waiting)),
-            _ => self.shared.waiting_packets(|_, waiting, _| all.push(waiting)),
+        match self.carriers.packets.router.pipelined() {
+            Some(router) => router.channels.waiting(&self.shared, |waiting| all.push(waiting)),
+            None => self.shared.waiting_packets(|_, waiting, _| all.push(waiting)),
         }
         all
     }
@@ -222,7 +222,8 @@ impl<P: Payload> Fabric<P> {
             }
         }
         // Packets behind the head of a FIFO have not requested an output.
-        for fifo in self.input_queued.fifos() {
+        let router = self.carriers.packets.router.input_queued();
+        for fifo in router.into_iter().flat_map(|router| router.fifos()) {
             let mut ahead = known.get(&fifo.head).copied();
             let mut at = fifo.head;
             while at != NIL {
@@ -251,9 +252,9 @@ impl<P: Payload> Fabric<P> {
 pub fn find_deadlock<'a, P: Payload>(parts: impl IntoIterator<Item = &'a Fabric<P>>) -> Option<Deadlock> {
     let (mut all, mut capacity, mut fronts) = (Vec::new(), BTreeMap::new(), Vec::new());
     for part in parts {
-        match part.params().router {
-            RouterModel::Pipelined => part.pipelined.fronts(&part.shared, &mut fronts),
-            _ => part.candidates(&mut all, &mut capacity),
+        match part.carriers.packets.router.pipelined() {
+            Some(router) => router.channels.fronts(&part.shared, &mut fronts),
+            None => part.candidates(&mut all, &mut capacity),
         }
     }
     if !fronts.is_empty() {

@@ -17,6 +17,7 @@ pub mod dragonfly2d;
 pub mod dragonfly_plus;
 pub mod fat_tree;
 pub mod graph;
+pub mod group_kinds;
 pub mod hyperx;
 pub mod mesh;
 pub mod polarfly;
@@ -32,6 +33,7 @@ use serde::{Deserialize, Serialize};
 
 pub use settings::{Cables, DegradedLink, FailedLink, ReadFile, Size};
 
+use crate::cable_map::CableFile;
 use crate::{Effect, Fault, LinkClass, Topology};
 
 /// The settings of a family of networks, both as written and as resolved with all defaults.
@@ -94,11 +96,16 @@ pub trait FamilyGraph: std::fmt::Debug {
     /// The graph.
     fn topology(&self) -> &Topology;
 
-    /// Applies cable faults; see [`Topology::impair`].
+    /// The graph, to change.
+    fn topology_mut(&mut self) -> &mut Topology;
+
+    /// Applies cable faults, and updates what the family knows about its cables; see [`Topology::impair`].
     ///
     /// # Errors
     /// Those of [`Topology::impair`].
-    fn impair(&mut self, faults: &[Fault]) -> Result<(), String>;
+    fn impair(&mut self, faults: &[Fault]) -> Result<(), String> {
+        self.topology_mut().impair(faults)
+    }
 
     /// Cables between two halves of the machine without faults, by the family's definition of the cut; `None` if no cut
     /// is known.
@@ -276,7 +283,7 @@ macro_rules! families {
                 }
             }
 
-            fn graph_mut(&mut self) -> &mut dyn FamilyGraph {
+            pub(crate) fn graph_mut(&mut self) -> &mut dyn FamilyGraph {
                 match self {
                     $(Family::$variant(graph) => graph,)*
                 }
@@ -294,12 +301,20 @@ macro_rules! families {
             /// Routers of every group, numbered from 0 in the group, with service nodes, such as I/O forwarders to an
             /// external file system: neither jobs nor storage servers run there. Default: none.
             pub service_routers: Vec<u32>,
+            /// Network interfaces of each node, 1 to 64: rails. Each has a link to the node's router. The sizes of the kind
+            /// count interfaces: a router with 16 nodes by its kind has 4 nodes with `interfaces = 4`. `nic.affinity`
+            /// and `nic.stripe_above` decide which interfaces carry a message. Default: 1.
+            #[schemars(range(min = 1, max = 64))]
+            pub interfaces: Option<u32>,
             /// Cables between routers that carry no traffic. Default: none.
             #[serde(skip_serializing_if = "Vec::is_empty")]
             pub failed_links: Vec<FailedLink>,
             /// Cables between routers with reduced bandwidth. Default: none.
             #[serde(skip_serializing_if = "Vec::is_empty")]
             pub degraded_links: Vec<DegradedLink>,
+            /// A CSV file that gives cables a bandwidth or latency of their own; relative to the scenario's folder. Default: none.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub cables: Option<String>,
         }
 
         impl MachineTable {
@@ -308,8 +323,10 @@ macro_rules! families {
                 let kinds = [$(self.$module.map(Kind::$variant)),*];
                 let rest = Rest {
                     service_routers: self.service_routers,
+                    interfaces: self.interfaces,
                     failed_links: self.failed_links,
                     degraded_links: self.degraded_links,
+                    cables: self.cables,
                 };
                 (kinds.into_iter().flatten().collect(), rest)
             }
@@ -350,10 +367,14 @@ families! {
 pub struct Rest {
     /// Routers of every group with service nodes.
     pub service_routers: Vec<u32>,
+    /// Interfaces of each node, if given.
+    pub interfaces: Option<u32>,
     /// Cables that carry no traffic.
     pub failed_links: Vec<FailedLink>,
     /// Cables with reduced bandwidth.
     pub degraded_links: Vec<DegradedLink>,
+    /// The file of cables with a bandwidth or latency of their own.
+    pub cables: Option<String>,
 }
 
 impl FamilyName {
@@ -375,6 +396,10 @@ impl Kind {
     }
 }
 
+fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
 /// The machine's graph, resolved, and its faulty cables.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Machine {
@@ -384,12 +409,18 @@ pub struct Machine {
     /// Routers of every group with service nodes, which run neither jobs nor storage servers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub service_routers: Vec<u32>,
+    /// Interfaces of each node.
+    #[serde(skip_serializing_if = "is_one")]
+    pub interfaces: u32,
     /// Cables that carry no traffic.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed_links: Vec<FailedLink>,
     /// Cables with reduced bandwidth.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub degraded_links: Vec<DegradedLink>,
+    /// Cables with a bandwidth or latency of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cables: Option<CableFile>,
 }
 
 impl Machine {
@@ -398,12 +429,14 @@ impl Machine {
         Machine {
             kind,
             service_routers: Vec::new(),
+            interfaces: 1,
             failed_links: Vec::new(),
             degraded_links: Vec::new(),
+            cables: None,
         }
     }
 
-    /// The faults of its cables.
+    /// The faults of its cables, without those of the file of cables.
     pub fn faults(&self) -> Vec<Fault> {
         let failed = self.failed_links.iter().map(|link| Fault {
             routers: link.routers.into(),
@@ -418,12 +451,16 @@ impl Machine {
         failed.chain(degraded).collect()
     }
 
-    /// Builds the machine and applies its faults.
+    /// Builds the machine, gives its cables their own bandwidths and latencies, and applies its faults.
     ///
     /// # Errors
     /// The impossible size and its bound, or the missing cable.
     pub fn build(&self) -> Result<Family, String> {
         let mut family = self.kind.build()?;
+        family.set_interfaces(self.interfaces)?;
+        if let Some(cables) = &self.cables {
+            cables.apply(&mut family).map_err(|error| error.to_string())?;
+        }
         self.impair(&mut family)?;
         Ok(family)
     }
@@ -445,6 +482,14 @@ impl Family {
     /// Its graph.
     pub fn topology(&self) -> &Topology {
         self.graph().topology()
+    }
+
+    /// Gives every node `interfaces` interfaces.
+    ///
+    /// # Errors
+    /// Those of [`Topology::set_interfaces`].
+    pub fn set_interfaces(&mut self, interfaces: u32) -> Result<(), String> {
+        self.graph_mut().topology_mut().set_interfaces(interfaces)
     }
 
     /// The names of its routers; empty if they have only numbers.

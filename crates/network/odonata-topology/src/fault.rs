@@ -1,27 +1,31 @@
-//! Cables that failed or lost bandwidth.
+//! Cables that differ from their class: failed ones, and ones with another bandwidth or latency.
 //!
 //! A cable is named by the two routers it connects and, among several, its index in the order of the first router's
 //! ports. The ports of a failed cable are free. Families route around it as long as another path exists.
 
+use odonata_units::Time;
+
 use crate::Topology;
 
-/// The fault of a cable.
+/// How a cable differs from its class.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Effect {
     /// It carries no traffic: its two ports are free.
     Failed,
     /// It has this fraction of the bandwidth of its class; above 0.
     Degraded(f64),
+    /// It has this latency in place of that of its class.
+    Latency(Time),
 }
 
-/// A fault of one cable, or of all cables between two routers.
+/// A difference of one cable, or of all cables between two routers, from their class.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fault {
     /// The two routers.
     pub routers: (u32, u32),
     /// The index of the cable, from 0, in the order of the first router's ports; `None` for all of them.
     pub index: Option<u32>,
-    /// What is wrong.
+    /// What differs.
     pub effect: Effect,
 }
 
@@ -34,6 +38,7 @@ impl Topology {
     pub fn impair(&mut self, faults: &[Fault]) -> Result<(), String> {
         let mut failed = Vec::new();
         let mut degraded = Vec::new();
+        let mut latencies = Vec::new();
         for fault in faults {
             let (a, b) = fault.routers;
             if let Some(wrong) = [a, b].into_iter().find(|&router| router >= self.routers()) {
@@ -58,6 +63,7 @@ impl Topology {
             }
             match fault.effect {
                 Effect::Failed => failed.extend(chosen),
+                Effect::Latency(latency) => latencies.extend(chosen.iter().map(|&port| (port, latency))),
                 Effect::Degraded(factor) if factor.is_finite() && factor > 0.0 => {
                     degraded.extend(chosen.iter().map(|&port| (port, factor)));
                 }
@@ -67,6 +73,9 @@ impl Topology {
                     ));
                 }
             }
+        }
+        for (port, latency) in latencies {
+            self.set_latency(port, latency);
         }
         for (port, factor) in degraded {
             self.set_factor(port, factor)?;

@@ -1,5 +1,9 @@
 //! The graph itself: routers, ports, links, nodes.
 
+use std::sync::Arc;
+
+use odonata_units::Time;
+
 /// The class of a port's link. Bandwidth, latency and buffers are set by class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[repr(u8)]
@@ -71,7 +75,8 @@ pub struct Topology {
     first_port: Vec<u32>,
     port_router: Vec<u32>,
     peers: Vec<Peer>,
-    classes: Vec<LinkClass>,
+    /// Shared with those that look up a class at every hop.
+    classes: Arc<[LinkClass]>,
     /// The port of each node at its router.
     node_port: Vec<u32>,
     /// The router of each node: used at every hop of every packet.
@@ -80,8 +85,12 @@ pub struct Topology {
     blocks: Vec<u32>,
     /// Bandwidth of each port relative to its class; empty if all are 1.
     factors: Vec<f64>,
+    /// Latency of each port's cable, [`Time::NEVER`] where it is that of its class; empty if it is for all.
+    latencies: Vec<Time>,
     /// The two ports of each failed cable, which are free.
     failed: Vec<(u32, u32)>,
+    /// Consecutive interfaces that belong to one node.
+    interfaces: u32,
 }
 
 impl Topology {
@@ -105,17 +114,20 @@ impl Topology {
             first_port,
             port_router,
             peers: vec![Peer::Free; total as usize],
-            classes: vec![LinkClass::Local; total as usize],
+            classes: Arc::from([]),
             node_port: Vec::with_capacity(nodes.len()),
             node_router: nodes.iter().map(|&(router, _)| router).collect(),
             blocks: vec![0, ports.len() as u32],
             factors: Vec::new(),
+            latencies: Vec::new(),
             failed: Vec::new(),
+            interfaces: 1,
         };
+        let mut classes = vec![LinkClass::Local; total as usize];
         for (node, &at) in nodes.iter().enumerate() {
             let port = this.free_port(at)?;
             this.peers[port as usize] = Peer::Node(node as u32);
-            this.classes[port as usize] = LinkClass::Terminal;
+            classes[port as usize] = LinkClass::Terminal;
             this.node_port.push(port);
         }
         for cable in cables {
@@ -135,9 +147,9 @@ impl Topology {
                 router: cable.a.0,
                 port: a,
             };
-            this.classes[a as usize] = cable.class;
-            this.classes[b as usize] = cable.class;
+            (classes[a as usize], classes[b as usize]) = (cable.class, cable.class);
         }
+        this.classes = classes.into();
         Ok(this)
     }
 
@@ -174,6 +186,45 @@ impl Topology {
         &self.blocks
     }
 
+    /// Gives every node `interfaces` interfaces: interface `i` of node `n` is number `n * interfaces + i`. All other
+    /// functions of the graph count interfaces and call them nodes, since most machines have one per node.
+    ///
+    /// # Errors
+    /// The router whose interfaces do not make whole nodes.
+    pub fn set_interfaces(&mut self, interfaces: u32) -> Result<(), String> {
+        let mut count = vec![0u32; self.routers() as usize];
+        self.node_router.iter().for_each(|&router| count[router as usize] += 1);
+        let odd = (0..).zip(&count).find(|&(_, count)| !count.is_multiple_of(interfaces));
+        if let Some((router, count)) = odd {
+            return Err(format!(
+                "router {router} has {count} links to nodes, not a multiple of {interfaces}"
+            ));
+        }
+        self.interfaces = interfaces;
+        Ok(())
+    }
+
+    /// Interfaces of each node.
+    #[inline]
+    pub fn interfaces(&self) -> u32 {
+        self.interfaces
+    }
+
+    /// Number of nodes, each with all its interfaces.
+    pub fn whole_nodes(&self) -> u32 {
+        self.nodes() / self.interfaces
+    }
+
+    /// The numbers of the interfaces of whole node `node`.
+    pub fn interfaces_of(&self, node: u32) -> std::ops::Range<u32> {
+        node * self.interfaces..(node + 1) * self.interfaces
+    }
+
+    /// The router of whole node `node`.
+    pub fn router_of_whole_node(&self, node: u32) -> u32 {
+        self.node_router(node * self.interfaces)
+    }
+
     fn free_port(&self, (router, port): (u32, u32)) -> Result<u32, String> {
         if router >= self.routers() || port >= self.ports_of(router).len() as u32 {
             return Err(format!("router {router} has no port {port}"));
@@ -190,7 +241,7 @@ impl Topology {
         self.first_port.len() as u32 - 1
     }
 
-    /// Number of nodes.
+    /// Number of nodes; with several [interfaces](Self::set_interfaces), of interfaces.
     pub fn nodes(&self) -> u32 {
         self.node_port.len() as u32
     }
@@ -246,6 +297,11 @@ impl Topology {
         self.classes[port as usize]
     }
 
+    /// The class of each port's link.
+    pub fn classes(&self) -> Arc<[LinkClass]> {
+        self.classes.clone()
+    }
+
     /// The port of `node` at its router.
     #[inline]
     pub fn node_port(&self, node: u32) -> u32 {
@@ -267,6 +323,63 @@ impl Topology {
     /// Whether some port's [`factor`](Self::factor) is not 1.
     pub fn has_factors(&self) -> bool {
         !self.factors.is_empty()
+    }
+
+    /// The latency of `port`'s cable where it differs from that of its class; `None` if it does not.
+    #[inline]
+    pub fn latency(&self, port: u32) -> Option<Time> {
+        let latency = self.latencies.get(port as usize).copied();
+        latency.filter(|&latency| latency != Time::NEVER)
+    }
+
+    /// Sets the latency of the cable at `port`, in both directions.
+    pub fn set_latency(&mut self, port: u32, latency: Time) {
+        if self.latencies.is_empty() {
+            self.latencies = vec![Time::NEVER; self.peers.len()];
+        }
+        self.latencies[port as usize] = latency;
+        if let Peer::Router { port: far, .. } = self.peer(port) {
+            self.latencies[far as usize] = latency;
+        }
+    }
+
+    /// Whether some cable has a latency of its own.
+    pub fn has_latencies(&self) -> bool {
+        !self.latencies.is_empty()
+    }
+
+    /// Checks that the latencies of cables are few enough: simulations number the delays of all classes by 16 bits.
+    ///
+    /// # Errors
+    /// There are more different ones than [`Topology::MOST_LATENCIES`].
+    pub(crate) fn check_latencies(&self) -> Result<(), String> {
+        let mut different: Vec<Time> = self.latencies.clone();
+        different.sort_unstable();
+        different.dedup();
+        let count = different.iter().filter(|&&latency| latency != Time::NEVER).count();
+        if count > Self::MOST_LATENCIES {
+            let most = Self::MOST_LATENCIES;
+            return Err(format!(
+                "{count} different latencies of cables: at most {most} are possible"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Most different latencies of cables. With that of its class, each of four classes then has up to 2^14.
+    pub const MOST_LATENCIES: usize = (1 << 14) - 1;
+
+    /// The cables between routers that have a latency of their own: how many, and the shortest and longest latency.
+    pub fn own_latencies(&self) -> Option<(u64, Time, Time)> {
+        let (mut count, mut least, mut most) = (0, Time::NEVER, Time::ZERO);
+        for port in 0..self.latencies.len() as u32 {
+            let (Some(latency), Peer::Router { port: far, .. }) = (self.latency(port), self.peer(port)) else {
+                continue;
+            };
+            count += u64::from(port < far);
+            (least, most) = (least.min(latency), most.max(latency));
+        }
+        (count > 0).then_some((count, least, most))
     }
 
     /// Sets the bandwidth of `port` and of its peer, relative to their class.

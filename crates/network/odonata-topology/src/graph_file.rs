@@ -1,7 +1,7 @@
 //! Any graph from a file: GraphML or an edge list.
 //!
-//! Both forms have the same content: routers with a name and a number of nodes, cables with a class and a bandwidth
-//! factor. Routers are numbered as they appear, nodes in router order. Ports of a router: its nodes, then its cables in
+//! Both forms have the same content: routers with a name and a number of nodes, cables with a class, a bandwidth
+//! factor and possibly a latency. Routers are numbered as they appear, nodes in router order. Ports of a router: its nodes, then its cables in
 //! file order, unless GraphML gives port numbers.
 //!
 //! **Edge list.** One item per line; `#` starts a comment; words are separated by white space:
@@ -10,16 +10,17 @@
 //! nodes 4                     # nodes of each router that is not given others
 //! router r0 nodes=2 block=0   # a router; all settings may be left out
 //! r0 r1                       # a cable; a router that was not named yet is made
-//! r0 r2 cables=3 class=global bandwidth=0.5
+//! r0 r2 cables=3 class=global bandwidth=0.5 latency=1us
 //! ```
 //!
 //! `nodes` and `router` are reserved words. `cables` is the number of parallel cables, `class` a name of
-//! [`LinkClass`](crate::LinkClass) except terminal (default local), `bandwidth` a multiple of the class's bandwidth.
+//! [`LinkClass`](crate::LinkClass) except terminal (default local), `bandwidth` a multiple of the class's bandwidth,
+//! `latency` a time such as `300ns` in place of the class's latency.
 //! `ports` of a router is a minimum; extra ports are free. A text that begins with `{` or `[` is refused as JSON.
 //! `block` (see [`Topology::blocks`]) is given for all routers or for none, in ascending order.
 //!
 //! **GraphML** (U. Brandes et al., "GraphML progress report", Graph Drawing 2001; graphml.graphdrawing.org): the same
-//! settings are `data` of nodes (`nodes`, `ports`, `block`) and edges (`cables`, `class`, `bandwidth`), identified by
+//! settings are `data` of nodes (`nodes`, `ports`, `block`) and edges (`cables`, `class`, `bandwidth`, `latency`), identified by
 //! the `attr.name` of their keys; a key's `default` applies if a value is missing. The `id` of a node is the router's
 //! name. An edge's `sourceport` and `targetport` are port numbers of the two routers. Other data and elements are
 //! ignored. Hyperedges, nested, directed or multiple graphs and document type declarations are refused, so only the
@@ -30,6 +31,7 @@ mod edge_list;
 mod graphml;
 
 use crate::{Fault, Topology};
+pub(crate) use draft::latency;
 pub use graphml::to_graphml;
 
 /// Longest text that is read, in bytes.
@@ -80,6 +82,11 @@ impl GraphFile {
     /// The graph.
     pub fn topology(&self) -> &Topology {
         &self.topology
+    }
+
+    /// The graph, to change.
+    pub(crate) fn topology_mut(&mut self) -> &mut Topology {
+        &mut self.topology
     }
 
     /// The routers' names.
@@ -134,7 +141,10 @@ mod tests {
             assert_eq!(a.ports_of(router), b.ports_of(router));
         }
         for port in 0..a.ports() {
-            assert_eq!((a.peer(port), a.factor(port)), (b.peer(port), b.factor(port)));
+            assert_eq!(
+                (a.peer(port), a.factor(port), a.latency(port)),
+                (b.peer(port), b.factor(port), b.latency(port))
+            );
             if a.is_live(port) {
                 assert_eq!(a.class(port), b.class(port));
             }

@@ -1,4 +1,4 @@
-//! Graphs of routers, ports, links and nodes. Topology knows no time and no traffic.
+//! Graphs of routers, ports, links and nodes. Topology knows no traffic and no rates.
 //!
 //! A network is data: [`Topology`] lists for every router port its peer and the *class* of the link ([`LinkClass`]):
 //! terminal, local, column or global. Ports are numbered over the whole machine, router by router, so per-port state is
@@ -22,6 +22,8 @@
 //!
 //! [`Fault`]s remove cables or reduce their bandwidth; [disconnected routers](Topology::cut_off) can be counted.
 //!
+//! [`KShortest`] finds shortest paths, [`RouteTable`] reads paths from a file.
+//!
 //! [`partition`] divides a machine for parallel schedulers, along the topology's [blocks](Topology::blocks).
 //!
 //! ```
@@ -32,6 +34,7 @@
 //! ```
 
 mod arrangement;
+mod cable_map;
 pub mod family;
 mod fault;
 mod galois;
@@ -39,11 +42,14 @@ mod gateways;
 mod graph;
 mod graph_file;
 mod grid;
+mod k_shortest;
 mod measure;
 pub mod partition;
+mod route_table;
 mod sizes;
 
 pub use arrangement::Arrangement;
+pub use cable_map::{CableFile, CableMap, MapError};
 pub use family::dragonfly::{Dragonfly, DragonflyShape};
 pub use family::dragonfly_plus::{DragonflyPlus, DragonflyPlusShape};
 pub use family::dragonfly2d::{Dragonfly2d, Dragonfly2dShape};
@@ -59,4 +65,6 @@ pub use gateways::Gateway;
 pub use graph::{Cable, LinkClass, Peer, Topology};
 pub use graph_file::{GraphFile, to_graphml};
 pub use grid::Grid;
+pub use k_shortest::KShortest;
 pub use measure::{CutOff, Diameter};
+pub use route_table::{RouteTable, Routes};

@@ -149,6 +149,21 @@ impl Ledger {
         !self.lines.is_empty()
     }
 
+    /// Prefetches `line`.
+    #[inline(always)]
+    pub fn prefetch(&self, line: u32) {
+        self.lines.prefetch(line);
+    }
+
+    /// Prefetches the claims of the first owners of `line`, which is in the cache.
+    #[inline(always)]
+    pub fn prefetch_waiters<M: Mode>(&self, line: u32) {
+        let cell = self.lines.trusted::<M>(line);
+        for claim in cell.first_claims() {
+            self.claims.prefetch(claim);
+        }
+    }
+
     /// Number of lines.
     pub fn lines(&self) -> u32 {
         self.lines.len() as u32

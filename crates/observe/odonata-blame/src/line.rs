@@ -38,6 +38,12 @@ impl Line {
         total: 0,
     };
 
+    /// The claims of the owners with a place.
+    #[inline(always)]
+    pub(crate) fn first_claims(&self) -> impl Iterator<Item = u32> + use<> {
+        self.claims.into_iter().take_while(|&claim| claim != NIL)
+    }
+
     /// The waiters at `place`.
     #[inline(always)]
     pub(crate) fn waiters(&self, place: usize) -> Option<Waiters> {

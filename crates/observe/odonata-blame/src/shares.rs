@@ -167,6 +167,19 @@ impl Shares {
         }
     }
 
+    /// Charges a wait of `owner` at `line` that is known as a whole to the takers there, in proportion to their shares.
+    pub fn charge_takers<M: Mode>(&mut self, line: u32, span: (Time, Time), owner: Owner, time: f64) {
+        let SharedLine { taken, mut first, .. } = *self.lines.get(line);
+        while first != NIL && taken > 0 {
+            let member = *self.members.get(first);
+            if member.taken > 0 {
+                let part = member.taken as f64 / taken as f64;
+                self.charge::<M>(line, span, (owner, member.owner), time * part);
+            }
+            first = member.next;
+        }
+    }
+
     /// Charges the waits at `line` until `now`.
     fn book<M: Mode>(&mut self, line: u32, now: Time) {
         let SharedLine {
@@ -466,6 +479,16 @@ mod tests {
                 "{owner}: {sum}, not {expected}"
             );
         }
+    }
+
+    #[test]
+    fn a_wait_for_all_takers_is_charged_by_their_shares() {
+        let mut shares = shares();
+        for (owner, part) in [(1, 0.25), (2, 0.5), (3, 0.25)] {
+            shares.change::<Plain>(0, Time(0), owner, Taking::NONE, taking(part, 0.0));
+        }
+        shares.charge_takers::<Plain>(0, (Time(10), Time(20)), 3, 40.0);
+        assert_charged(&shares, &[(3, 1, 10), (3, 2, 20), (3, 3, 10)]);
     }
 
     #[test]

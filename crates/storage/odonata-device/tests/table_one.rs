@@ -50,7 +50,7 @@ const ROWS: [Row; 8] = {
     ]
 };
 
-/// The errors accepted in the paper: 10.3 % for the hard disk, 5 % for the SSD.
+/// The errors accepted in the paper: 10.3% for the hard disk, 5% for the SSD.
 fn allowed(row: &Row) -> f64 {
     if row.device == "HDD" { 0.103 } else { 0.05 }
 }
@@ -113,7 +113,7 @@ fn other_seeds_give_the_same_rows() {
     }
 }
 
-/// Without the write-back cache and its reordering, the row of random writes is off by 70 %.
+/// Without the write-back cache and its reordering, the row of random writes is off by 70%.
 #[test]
 fn first_come_first_served_would_miss_random_writes() {
     let odonata_device::DeviceModel::Hdd(hdd) = presets::device("seagate-st2000nx0253").expect("it is a preset") else {

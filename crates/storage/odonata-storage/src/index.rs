@@ -19,7 +19,12 @@
 //! **Conservation.** All bytes that a job has committed are in its extents, overwritten, removed, or lost with a failed server.
 //! [`ContentIndex::audit`] compares the sums to the byte.
 
+mod audit;
+mod copies;
 mod extents;
+mod leaving;
+mod lookup;
+mod writes;
 
 use std::ops::Range;
 
@@ -258,60 +263,6 @@ impl ContentIndex {
         }
     }
 
-    /// A piece of a write is in memory.
-    pub(crate) fn is_in_memory_now<M: Mode>(&mut self, piece: &Piece, space: &mut impl SpaceAccount) {
-        let to = Place::Memory(self.own_number(piece));
-        self.advance::<M>(piece, to, space);
-    }
-
-    /// A piece of a write is on its device.
-    pub(crate) fn commit<M: Mode>(&mut self, piece: &Piece, space: &mut impl SpaceAccount) {
-        if piece.removed {
-            self.commit_removed::<M>(piece);
-            return;
-        }
-        let to = Place::Device(self.own_number(piece));
-        let moved = self.advance::<M>(piece, to, space);
-        self.count_committed::<M>(piece, moved);
-    }
-
-    /// A piece of a write is on its device and in the lower tier. Without `keeps`, its copy does not stay.
-    pub(crate) fn commit_through<M: Mode>(&mut self, piece: &Piece, keeps: bool, space: &mut impl SpaceAccount) {
-        if piece.removed {
-            self.commit_removed::<M>(piece);
-            return;
-        }
-        let own = self.own_number(piece);
-        let moved = self.advance::<M>(piece, Place::Clean(own), space);
-        self.count_committed::<M>(piece, moved);
-        if !keeps {
-            let to = |place: Place| (place == Place::Clean(own)).then_some(Place::LowerTier);
-            self.change::<M>(piece, to, space);
-        }
-    }
-
-    /// A piece of a write is in the lower tier alone.
-    pub(crate) fn commit_below<M: Mode>(&mut self, piece: &Piece, space: &mut impl SpaceAccount) {
-        if piece.removed {
-            self.commit_removed::<M>(piece);
-            return;
-        }
-        let content = (piece.range(), piece.owner, Place::LowerTier);
-        self.put::<M>(piece.server, piece.object, content, space);
-        self.count_committed::<M>(piece, piece.bytes);
-    }
-
-    /// A piece of a write to a removed file is committed: counts it as removed.
-    pub(crate) fn commit_removed<M: Mode>(&mut self, piece: &Piece) {
-        count::<M>(&mut self.committed, piece.owner, piece.bytes);
-        self.count_removed::<M>(piece.server, piece.owner, piece.bytes);
-    }
-
-    /// A piece of an acknowledged write is lost in memory: counts it as committed.
-    pub(crate) fn commit_lost<M: Mode>(&mut self, piece: &Piece) {
-        count::<M>(&mut self.committed, piece.owner, piece.bytes);
-    }
-
     /// Counts `piece` as committed; `moved` of its bytes were not overwritten meanwhile.
     fn count_committed<M: Mode>(&mut self, piece: &Piece, moved: u64) {
         count::<M>(&mut self.committed, piece.owner, piece.bytes);
@@ -323,206 +274,6 @@ impl ContentIndex {
         if usize::from(owner) < jobs && bytes > 0 {
             *self.removed.edit::<M>(server as usize * jobs + usize::from(owner)) += bytes;
         }
-    }
-
-    /// Lets a block of at most `most` bytes leave, of data that are on `device` of `server` alone and of a job that `which` selects. The
-    /// elevator algorithm: continues at `from` (an object and a byte of it), then from the beginning.
-    pub(crate) fn leave<M: Mode>(
-        &mut self,
-        (server, device): (u32, u32),
-        (from, most): ((u64, u64), u64),
-        which: impl Fn(u16) -> bool,
-        space: &mut impl SpaceAccount,
-    ) -> Option<LeavingBlock> {
-        let own = (device - self.first_device(server)) as u8;
-        let (mut key, mut rounds) = (from, 0);
-        let (object, extent) = loop {
-            match self.extents.following(server, key) {
-                Some((object, extent)) if extent.place == Place::Device(own) && which(extent.owner) => {
-                    break (object, extent);
-                }
-                Some((object, extent)) => key = (object, extent.end),
-                None => {
-                    rounds += 1;
-                    if rounds == 2 {
-                        return None;
-                    }
-                    key = (0, 0);
-                }
-            }
-        };
-        Some(self.leave_from::<M>(server, (object, extent), (own, most), space))
-    }
-
-    /// The same for data of `range` of `object`, on any device of `server`. Returns the device with the block.
-    pub(crate) fn leave_within<M: Mode>(
-        &mut self,
-        server: u32,
-        object: u64,
-        (range, most): (Range<u64>, u64),
-        space: &mut impl SpaceAccount,
-    ) -> Option<(u32, LeavingBlock)> {
-        let alone = self
-            .extents
-            .find(server, object, range)
-            .find_map(|extent| match extent.place {
-                Place::Device(device) => Some((extent, device)),
-                _ => None,
-            });
-        let (extent, own) = alone?;
-        let block = self.leave_from::<M>(server, (object, extent), (own, most), space);
-        Some((self.first_device(server) + u32::from(own), block))
-    }
-
-    fn leave_from<M: Mode>(
-        &mut self,
-        server: u32,
-        (object, extent): (u64, Extent),
-        (own, most): (u8, u64),
-        space: &mut impl SpaceAccount,
-    ) -> LeavingBlock {
-        let bytes = most.min(extent.bytes());
-        let range = extent.start..extent.start + bytes;
-        let content = (range, extent.owner, Place::Leaving(own));
-        self.shift::<M>(server, object, content, space);
-        LeavingBlock {
-            owner: extent.owner,
-            object,
-            offset: extent.start,
-            bytes,
-        }
-    }
-
-    /// A block that leaves is safe in the lower tier; its copy stays if `keeps`. Bytes that were overwritten meanwhile are not there.
-    pub(crate) fn has_left<M: Mode>(&mut self, piece: &Piece, keeps: bool, space: &mut impl SpaceAccount) {
-        let own = self.own_number(piece);
-        let to = if keeps { Place::Clean(own) } else { Place::LowerTier };
-        self.change::<M>(piece, |place| (place == Place::Leaving(own)).then_some(to), space);
-    }
-
-    /// A block that was chosen to leave stays.
-    pub(crate) fn stays<M: Mode>(&mut self, piece: &Piece, space: &mut impl SpaceAccount) {
-        let own = self.own_number(piece);
-        let to = |place: Place| (place == Place::Leaving(own)).then_some(Place::Device(own));
-        self.change::<M>(piece, to, space);
-    }
-
-    /// Takes space for the parts of a piece that are in the lower tier alone. Returns their bytes, and the bytes of inputs among them,
-    /// which the run has not written: their first reader counts as their owner.
-    pub(crate) fn fill<M: Mode>(&mut self, piece: &Piece, space: &mut impl SpaceAccount) -> (u64, u64) {
-        let (own, range) = (self.own_number(piece), piece.range());
-        let (mut at, mut filled, mut inputs) = (range.start, 0, 0);
-        while at < range.end {
-            let known = self.extents.first(piece.server, piece.object, at..range.end);
-            let gap = known.map_or(range.end, |extent| extent.start);
-            if gap > at {
-                let content = (at..gap, piece.owner, Place::Filling(own));
-                self.put::<M>(piece.server, piece.object, content, space);
-                count::<M>(&mut self.committed, piece.owner, gap - at);
-                inputs += gap - at;
-            }
-            let Some(extent) = known else { break };
-            if extent.place == Place::LowerTier {
-                let content = (extent.start..extent.end, extent.owner, Place::Filling(own));
-                self.shift::<M>(piece.server, piece.object, content, space);
-                filled += extent.bytes();
-            }
-            at = extent.end;
-        }
-        (filled + inputs, inputs)
-    }
-
-    /// A copy of `piece` is on its device.
-    pub(crate) fn is_filled<M: Mode>(&mut self, piece: &Piece, space: &mut impl SpaceAccount) {
-        let own = self.own_number(piece);
-        let to = |place: Place| (place == Place::Filling(own)).then_some(Place::Clean(own));
-        self.change::<M>(piece, to, space);
-    }
-
-    /// Marks the clean copies that a piece reads as used.
-    pub(crate) fn touch<M: Mode>(&mut self, piece: &Piece, space: &mut impl SpaceAccount) {
-        let to = |place: Place| match place {
-            Place::Clean(device) => Some(Place::Used(device)),
-            _ => None,
-        };
-        self.change::<M>(piece, to, space);
-    }
-
-    /// The length of the longest prefix of `range` that is entirely on devices, or entirely not, and whether it is.
-    pub(crate) fn run_of(&self, server: u32, object: u64, range: Range<u64>) -> (u64, bool) {
-        let (mut end, mut here) = (range.start, None);
-        for extent in self.extents.find(server, object, range.clone()) {
-            if extent.start > end {
-                // A gap: bytes that were never written to this server are in the lower tier.
-                if here == Some(true) {
-                    break;
-                }
-                here = Some(false);
-                end = extent.start;
-            }
-            let is_here = extent.place.device().is_some();
-            if *here.get_or_insert(is_here) != is_here {
-                return (end - range.start, !is_here);
-            }
-            end = extent.end;
-        }
-        match here {
-            Some(true) => (end - range.start, true),
-            _ => (range.end - range.start, false),
-        }
-    }
-
-    /// Whether the memory of the server has all of a read piece.
-    pub(crate) fn is_in_memory(&self, piece: &Piece) -> bool {
-        let found = self.extents.find(piece.server, piece.object, piece.range());
-        let in_memory = found.filter(|extent| matches!(extent.place, Place::Memory(_)));
-        in_memory.map(|extent| extent.bytes()).sum::<u64>() == piece.bytes
-    }
-
-    /// Known bytes of the range of `what`, and the device of `server` with most of it, or else `otherwise`.
-    pub(crate) fn device_with_most(&self, server: u32, what: &StorageRequest, otherwise: u32) -> (u64, u32) {
-        let (mut known, mut most) = (0, (0, otherwise));
-        let mut there = [0_u64; crate::settings::MOST_DEVICES];
-        for extent in self.extents.find(server, what.object, range_of(what)) {
-            known += extent.bytes();
-            if let Some(device) = extent.place.device() {
-                let sum = &mut there[usize::from(device)];
-                *sum += extent.bytes();
-                if *sum > most.0 {
-                    most = (*sum, self.first_device(server) + u32::from(device));
-                }
-            }
-        }
-        (known, most.1)
-    }
-
-    /// Known and lost bytes of the range of `what`.
-    pub(crate) fn known_and_lost(&self, server: u32, what: &StorageRequest) -> (u64, u64) {
-        let (mut known, mut lost) = (0, 0);
-        for extent in self.extents.find(server, what.object, range_of(what)) {
-            let sum = if extent.place == Place::Lost {
-                &mut lost
-            } else {
-                &mut known
-            };
-            *sum += extent.bytes();
-        }
-        (known, lost)
-    }
-
-    /// The byte after the last known byte of `object`; 0 without contents.
-    pub(crate) fn end_of(&self, server: u32, object: u64) -> u64 {
-        self.extents.end_of(server, object)
-    }
-
-    /// The first extent of `object` within `range`.
-    pub(crate) fn first(&self, server: u32, object: u64, range: Range<u64>) -> Option<Extent> {
-        self.extents.first(server, object, range)
-    }
-
-    /// The extents of `server` with their objects; none without an index.
-    pub(crate) fn of(&self, server: u32) -> impl Iterator<Item = (u64, Extent)> + use<'_> {
-        self.extents.iter(server)
     }
 
     /// Frees all that `server` has of `object`. Returns the devices that had space of it, each with an owner.
@@ -602,58 +353,6 @@ impl ContentIndex {
                 Place::Leaving(_) | Place::LowerTier | Place::Lost => {}
             }
         }
-    }
-
-    /// Checks that every byte is in one place and that all sums match. `used`: the space in use on a device. `gone`: bytes of each job
-    /// that were lost or dropped with a server or device.
-    ///
-    /// # Errors
-    /// Names the sum that does not match.
-    pub(crate) fn audit(&self, used: impl Fn(u32) -> u64, gone: &[u64]) -> Result<(), String> {
-        let jobs = self.committed.len();
-        let mut stored = vec![0_u64; jobs];
-        for server in (0..self.servers.len() as u32).filter(|&server| self.is_kept(server)) {
-            let mut of_devices = [0; crate::settings::MOST_DEVICES];
-            for (object, extent) in self.of(server).filter(|(_, extent)| extent.place != Place::Lost) {
-                if !extent.place.is_committed() {
-                    return Err(format!(
-                        "storage server {server}: bytes {} to {} of object {object} were never written to a device",
-                        extent.start, extent.end
-                    ));
-                }
-                if let Some(device) = extent.place.device() {
-                    of_devices[usize::from(device)] += extent.bytes();
-                }
-                if let Some(sum) = stored.get_mut(usize::from(extent.owner)) {
-                    *sum += extent.bytes();
-                }
-            }
-            let IndexedServer { first_device, end, .. } = self.servers[server as usize];
-            for device in first_device..end {
-                let (extents, used) = (of_devices[(device - first_device) as usize], used(device));
-                if used != extents {
-                    return Err(format!(
-                        "storage server {server}: {used} B are in use, {extents} B are in extents"
-                    ));
-                }
-            }
-        }
-        let mut removed = vec![0_u64; jobs];
-        for (_, job, bytes) in self.removed() {
-            removed[usize::from(job)] += bytes;
-        }
-        for (job, (stored, removed)) in stored.into_iter().zip(removed).enumerate() {
-            let committed = *self.committed.get(job as u32);
-            let overwritten = *self.overwritten.get(job as u32);
-            let gone = gone.get(job).copied().unwrap_or(0);
-            if committed != stored + overwritten + gone + removed {
-                return Err(format!(
-                    "storage: job {job} has committed {committed} B, of which {stored} B are stored, {overwritten} B overwritten, \
-                     {removed} B removed and {gone} B gone with servers that failed"
-                ));
-            }
-        }
-        Ok(())
     }
 }
 

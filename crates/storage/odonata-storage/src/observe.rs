@@ -21,10 +21,9 @@ mod lock_waits;
 mod metadata_waits;
 mod occupancy;
 
-pub use accesses::DeviceAccess;
 pub use charges::{
-    DIRECTORY, FAULT, LOCK, METADATA_FAULT, RESERVED, RESOURCES, RequestLoss, RequestWaits, SERVER_RESOURCES,
-    ServerCharge, ServerWaitSeries, THREAD,
+    DIRECTORY, DeviceAccess, FAULT, LOCK, METADATA_FAULT, RESERVED, RESOURCES, RequestLoss, RequestWaits,
+    SERVER_RESOURCES, ServerCharge, ServerWaitSeries, THREAD,
 };
 pub(crate) use contention::Contention;
 pub(crate) use counters::Counters;

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_idle_has_saved_up_nothing() {
+    fn an_idle_job_saves_up_no_turns() {
         let mut turns = Turns::new(1, &[1.0; 2]);
         for _ in 0..10 {
             turns.charge::<Plain>(Sharing::RoundRobin, LINE, 0, 1);

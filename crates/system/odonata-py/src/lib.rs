@@ -2,15 +2,18 @@
 //!
 //! Python sees the module `odonata._core`: functions that take and return text (TOML in, JSON out); the class
 //! [`Simulation`](simulation::PySimulation), which runs a scenario in slices of wall time with the interpreter
-//! released; [`LoadSweep`](load_sweep::PyLoadSweep) for latency-load curves; and the exception `InputError`. Tables
+//! released; [`LoadSweep`](load_sweep::PyLoadSweep) for latency-load curves; [`Network`](network::PyNetwork), which a program
+//! drives; and the exception `InputError`. Tables
 //! cross by Arrow's C data interface, without copies.
 
+mod batch;
 mod device;
 mod errors;
 mod generator;
 mod interrupt;
 mod load_sweep;
 mod nccl;
+mod network;
 mod processes;
 mod program;
 mod simulation;
@@ -104,6 +107,15 @@ fn preset_text(name: &str) -> Option<&'static str> {
     scenario::presets::text(name)
 }
 
+/// The node of a host, by its name on the machine of a preset; the expected form where there is none.
+#[pyfunction]
+fn host_node(preset: &str, host: &str) -> (Option<u32>, String) {
+    match odonata_system::placement::hosts::node(preset, host) {
+        Ok(node) => (Some(node), String::new()),
+        Err(expected) => (None, expected),
+    }
+}
+
 /// The JSON Schema of a scenario, as text.
 #[pyfunction]
 fn schema() -> String {
@@ -150,6 +162,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<interrupt::PyInterrupt>()?;
     module.add_class::<simulation::PySimulation>()?;
     module.add_class::<load_sweep::PyLoadSweep>()?;
+    module.add_class::<network::PyNetwork>()?;
     module.add_class::<load_sweep::PyLoadPoint>()?;
     module.add_class::<nccl::PyNcclCall>()?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
@@ -159,12 +172,14 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(prove, module)?)?;
     module.add_function(wrap_pyfunction!(preset_names, module)?)?;
     module.add_function(wrap_pyfunction!(preset_text, module)?)?;
+    module.add_function(wrap_pyfunction!(host_node, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(answer_schemas, module)?)?;
     module.add_function(wrap_pyfunction!(table_docs, module)?)?;
     module.add_function(wrap_pyfunction!(bench_names, module)?)?;
     module.add_function(wrap_pyfunction!(bench_parallel_names, module)?)?;
     module.add_function(wrap_pyfunction!(bench_case, module)?)?;
+    batch::register(module)?;
     device::register(module)?;
     trace::register(module)?;
     program::register(module)?;

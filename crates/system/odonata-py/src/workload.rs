@@ -57,7 +57,7 @@ fn conceptual_record(
         ignore_unknown_backend,
     };
     let record = py.detach(|| {
-        let read = |name: &str| odonata_system::placement::read_text(&folder.join(name), 16 << 20);
+        let read = |name: &str| odonata_system::text_file::read_text(&folder.join(name), 16 << 20);
         match Conceptual::parse_as(path, text, dialect) {
             Ok(program) => program.record(tasks.min(MOST_TASKS), &args, seed, &read),
             Err(errors) => reject(path, tasks, &args, &errors),

@@ -195,7 +195,7 @@ impl Plan {
 
     /// The jobs that wait for others, in order, given the status of all parts.
     pub(crate) fn waiting_jobs(&self, statuses: &JobStatuses) -> Vec<WaitingJob> {
-        self.hosts.waiting_jobs(statuses)
+        statuses.waiting_jobs(self.hosts.plans())
     }
 
     /// Idle parts of the machine with these ranges of routers.
@@ -309,7 +309,7 @@ pub(crate) fn network(scenario: &Resolved) -> Result<NetworkParams, String> {
 }
 
 /// Maximum injection rate of each node's interface, if it depends on the node class.
-fn nic_rates(scenario: &Resolved) -> Option<Arc<[Option<Bandwidth>]>> {
+pub(crate) fn nic_rates(scenario: &Resolved) -> Option<Arc<[Option<Bandwidth>]>> {
     let (nic, layout) = (&scenario.nic, &scenario.layout);
     let NicRates {
         compute,
@@ -332,7 +332,13 @@ fn nic_rates(scenario: &Resolved) -> Option<Arc<[Option<Bandwidth>]>> {
     for node in (0..layout.nodes()).filter(|&node| layout.is_service(node)) {
         rates[node as usize] = service.or(nic.rate);
     }
-    Some(rates.into())
+    let interfaces = scenario.machine.interfaces as usize;
+    Some(
+        rates
+            .into_iter()
+            .flat_map(|rate| std::iter::repeat_n(rate, interfaces))
+            .collect(),
+    )
 }
 
 /// Maximum number of cells that count links individually, over all links and intervals: 100 MB.
@@ -425,7 +431,7 @@ fn host_params(scenario: &Resolved, placement: &Placement) -> HostParams {
     let below = placement.tiers.iter().map(|tier| tier.servers.len());
     let storage_servers = (placement.servers.len() + below.sum::<usize>()) as u32;
     HostParams {
-        rules: scenario.mpi.collectives.rules(),
+        rules: scenario.mpi.rules(),
         mpi: scenario.mpi.clone(),
         nic: scenario.nic.clone(),
         io_control_message: storage.map_or(Bytes(0), |storage| storage.manager.control_message),
@@ -468,9 +474,10 @@ fn host_params(scenario: &Resolved, placement: &Placement) -> HostParams {
             let chosen = timeline.chosen(scenario.jobs.iter().map(|job| *job.ranks));
             TimelineParams::new(chosen, timeline.period(), timeline.rows)
         }),
-        // Idle cycles; obsolete ends of flows that ended earlier with more bandwidth.
+        // Idle cycles; obsolete ends of flows that ended earlier with more bandwidth; timers of acknowledged flows.
         idle_wake_ups: scenario.network.router == resolved::RouterModel::Pipelined
-            || scenario.has_fidelity(Fidelity::Flow),
+            || scenario.has_fidelity(Fidelity::Flow)
+            || scenario.has_fidelity(Fidelity::Ethernet),
         seed: scenario.seed,
     }
 }
@@ -501,7 +508,7 @@ mod tests {
     fn rules_of(collectives: &str) -> Rules {
         let text = format!("{SCENARIO}[mpi.collectives]\n{collectives}");
         let loaded = crate::scenario::load(&text, "scenario.toml", &[], None, "").expect("it is a scenario");
-        loaded.resolved.mpi.collectives.rules()
+        loaded.resolved.mpi.rules()
     }
 
     #[test]
@@ -537,7 +544,7 @@ mod tests {
                 let loaded = crate::scenario::load(&text, "scenario.toml", &[], None, "");
                 assert_eq!(loaded.is_ok(), algorithm.serves(kind), "{key} = {name}");
                 let Ok(loaded) = loaded else { continue };
-                let rules = loaded.resolved.mpi.collectives.rules();
+                let rules = loaded.resolved.mpi.rules();
                 let forced = rules.forced[kind as usize].expect("it was named");
                 assert_eq!(forced.name(), name);
                 assert_eq!(rules.check(), Ok(()));

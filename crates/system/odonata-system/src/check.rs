@@ -255,8 +255,9 @@ fn report(whole: &Scenario) -> Result<Report, Problem> {
         parallel,
         cost: (!scenario.jobs.is_empty()).then(|| cost(scenario, &estimate)),
         memory: need.as_ref().map(|need| need.report(&available)),
-        warnings: links::far_slower(whole, topology)
+        warnings: links::unused(whole, topology)
             .into_iter()
+            .chain(links::far_slower(whole, topology))
             .chain(doubt(need.as_ref(), &available))
             .collect(),
     })
@@ -280,6 +281,7 @@ fn cost(scenario: &Resolved, estimate: &Estimate) -> CostReport {
         fidelity: match scenario.fidelities() {
             Fidelities::Same(Fidelity::Packet) => "packet",
             Fidelities::Same(Fidelity::Flow) => "flow",
+            Fidelities::Same(Fidelity::Ethernet) => "ethernet",
             Fidelities::Same(Fidelity::Analytic) => "analytic",
             Fidelities::Of(_) => "mixed",
         },
@@ -322,7 +324,7 @@ fn machine_report(scenario: &Resolved, topology: &Topology) -> MachineReport {
         ends[LinkClass::Column as usize] / 2,
     ];
     MachineReport {
-        nodes: topology.nodes(),
+        nodes: topology.whole_nodes(),
         compute_nodes: scenario.layout.compute_nodes(scenario.storage.as_ref()).len() as u32,
         routers: topology.routers(),
         groups: scenario.layout.groups(),

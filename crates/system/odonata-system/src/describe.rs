@@ -34,10 +34,23 @@ pub struct Description {
     pub failed_links: usize,
     /// Cables with less than the bandwidth of their class.
     pub degraded_links: u64,
+    /// Cables with a latency of their own; `null` if there are none.
+    pub own_latencies: Option<OwnLatencies>,
     /// Longest of the shortest paths.
     pub diameter: DiameterReport,
     /// Two halves of the machine.
     pub bisection: BisectionReport,
+}
+
+/// Cables whose latency differs from that of their class.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct OwnLatencies {
+    /// How many.
+    pub cables: u64,
+    /// Shortest latency, seconds.
+    pub shortest_s: f64,
+    /// Longest latency, seconds.
+    pub longest_s: f64,
 }
 
 /// A class of links.
@@ -83,8 +96,8 @@ pub fn describe(hardware: &Hardware) -> Result<Description, String> {
     let topology = family.topology();
     let layout = &hardware.layout;
     let mut nodes_of = vec![0; topology.routers() as usize];
-    for node in 0..topology.nodes() {
-        nodes_of[topology.node_router(node) as usize] += 1;
+    for node in 0..topology.whole_nodes() {
+        nodes_of[topology.router_of_whole_node(node) as usize] += 1;
     }
     let ports = (0..topology.routers()).map(|router| topology.ports_of(router).len() as u32);
     let groups = topology.blocks().windows(2).map(|group| group[1] - group[0]);
@@ -95,7 +108,7 @@ pub fn describe(hardware: &Hardware) -> Result<Description, String> {
         name: hardware.name.clone(),
         kind: hardware.machine.kind.name(),
         routers: topology.routers(),
-        nodes: topology.nodes(),
+        nodes: topology.whole_nodes(),
         nodes_per_router: range(nodes_of.into_iter()),
         ports_per_router: range(ports),
         groups: layout.groups(),
@@ -105,6 +118,13 @@ pub fn describe(hardware: &Hardware) -> Result<Description, String> {
         free_ports: topology.free_ports(),
         failed_links: topology.failed().len(),
         degraded_links: topology.degraded(),
+        own_latencies: topology
+            .own_latencies()
+            .map(|(cables, shortest, longest)| OwnLatencies {
+                cables,
+                shortest_s: shortest.seconds(),
+                longest_s: longest.seconds(),
+            }),
         diameter: DiameterReport {
             routers: diameter.routers,
             nodes: diameter.nodes,

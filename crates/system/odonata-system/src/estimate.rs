@@ -192,8 +192,10 @@ impl Estimate {
     /// Finds synthetic traffic that offers more than the links of its nodes, or the links between groups, carry: the
     /// messages left at the sources, and the hops until the run ends.
     fn overload(&mut self, scenario: &Resolved, over_globals_s: f64) {
-        let terminal = scenario.network.links.terminal.bandwidth.0;
-        let rate = scenario.nic.rate.map_or(terminal, |rate| rate.0.min(terminal));
+        let (packet, header) = (scenario.network.packet.0 as f64, scenario.network.header.0 as f64);
+        let terminal = scenario.network.links.terminal.bandwidth.0 * packet / (packet + header);
+        let rates = [scenario.nic.rate, scenario.nic.receive_rate].into_iter().flatten();
+        let rate = rates.fold(terminal, |least, rate| rate.0.min(least));
         for (job, one) in scenario.jobs.iter().zip(&mut self.jobs) {
             if !matches!(*job.workload, Workload::Synthetic(_)) {
                 continue;
@@ -282,11 +284,11 @@ impl Estimate {
             let ranks = place.nodes.len() as f64;
             let (messages, io) = (job.message_packets / ranks, job.io_packets / ranks);
             for &node in &place.nodes {
-                visits[topology.node_router(node) as usize] += 2.0 * messages + io;
+                visits[topology.router_of_whole_node(node) as usize] += 2.0 * messages + io;
             }
             for &server in &place.servers {
                 let node = placement.servers[server as usize];
-                visits[topology.node_router(node) as usize] += io;
+                visits[topology.router_of_whole_node(node) as usize] += io;
             }
             transit += (job.hops - 2.0 * job.packets()).max(0.0);
         }

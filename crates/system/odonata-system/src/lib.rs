@@ -6,6 +6,7 @@
 //! defines the result tables. [`check`] reports everything known before a run, [`bench`] measures the simulator itself.
 
 mod answer_schema;
+pub mod batch;
 pub mod bench;
 pub mod build;
 mod check;
@@ -16,6 +17,7 @@ mod formats;
 mod link_choice;
 pub mod load_sweep;
 mod memory;
+mod network_session;
 mod outcome;
 mod packet_diagnosis;
 pub mod placement;
@@ -25,6 +27,7 @@ pub mod scenario;
 pub mod schedule;
 mod simulation;
 mod snapshot;
+pub mod text_file;
 mod warnings;
 
 pub use answer_schema::answer_schemas;
@@ -34,6 +37,7 @@ pub use check::{
 };
 pub use formats::FORMATS;
 pub use memory::{MemoryItem, MemoryReport};
+pub use network_session::{LinkCounters, NetworkSession, Totals};
 pub use odonata_host::Interrupt;
 pub use odonata_units::Time;
 pub use outcome::Outcome;

@@ -6,6 +6,7 @@
 
 mod available;
 mod need;
+mod of_scenario;
 mod watch;
 
 pub(crate) use available::system::peak_resident;

@@ -148,7 +148,7 @@ pub(crate) fn explain_overflow(parts: &[Machine]) -> Vec<String> {
         "an event is due after the end of simulated time, {} s (2^62 ps, 53 days)",
         Time::LONGEST.seconds()
     )];
-    list.extend(state.any().unfinished_work(&statuses));
+    list.extend(statuses.unfinished_work(state.any().plans()));
     let blocked = state.blocked();
     if !blocked.is_empty() {
         let each: Vec<String> = blocked.iter().map(|one| describe_blocked(state.any(), one)).collect();
@@ -175,7 +175,7 @@ fn explain(state: &RunState<'_>, outcome: &HostOutcome) -> Option<String> {
         if !list.is_empty() {
             text += &format!("; waiting longest: {}", list.join("; "));
         }
-        for waiting in hosts.waiting_jobs(&state.job_statuses()) {
+        for waiting in state.job_statuses().waiting_jobs(hosts.plans()) {
             text += &format!("; {}", waits(hosts, &waiting));
         }
         text

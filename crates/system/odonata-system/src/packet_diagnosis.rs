@@ -93,6 +93,7 @@ fn place(channel: Channel, topology: &Topology) -> String {
         let node = link - topology.ports();
         let router = topology.node_router(node);
         let port = local(router, topology.node_port(node));
+        let node = node / topology.interfaces();
         return format!("router {router} port {port} VC {vc} (from node {node})");
     }
     match topology.peer(link) {
@@ -101,7 +102,7 @@ fn place(channel: Channel, topology: &Topology) -> String {
             local(router, port),
             topology.router_of_port(link)
         ),
-        Peer::Node(node) => format!("node {node}"),
+        Peer::Node(node) => format!("node {}", node / topology.interfaces()),
         Peer::Free => "a port without a cable".into(),
     }
 }

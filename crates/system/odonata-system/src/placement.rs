@@ -5,14 +5,12 @@
 //! occupies `ceil(n / k)` nodes, rank `r` the `r / k`-th of them, and shares them with no other job.
 
 mod file;
+pub mod hosts;
 mod nodes;
 mod rule;
 mod servers;
 
-use std::path::Path;
-
 use odonata_storage::settings::NodeClass;
-use odonata_workload::read_regular;
 use serde::Serialize;
 
 pub use rule::{FreeNodes, PlacementRule, PlacementTable};
@@ -150,15 +148,18 @@ pub fn place(scenario: &Resolved) -> Result<Placement, Problem> {
     })
 }
 
-/// Reads a regular text file of at most `longest` bytes.
+/// The server of each compute node, in the order of their numbers, by the rule of the storage; empty without servers.
 ///
 /// # Errors
-/// The reason why it cannot be read.
-pub fn read_text(path: &Path, longest: u64) -> Result<String, String> {
-    let bytes = read_regular(path, longest).map_err(|cause| match cause.kind() {
-        std::io::ErrorKind::FileTooLarge => format!("the file has more than {longest} bytes"),
-        _ => format!("the file cannot be read: {cause}"),
-    })?;
-    String::from_utf8(bytes)
-        .map_err(|cause| format!("the file is not UTF-8 text (byte {})", cause.utf8_error().valid_up_to()))
+/// The machine cannot be built.
+pub(crate) fn server_of_clients(scenario: &Resolved, servers: &[u32]) -> Result<Vec<u32>, String> {
+    let Some(storage) = &scenario.storage else {
+        return Ok(Vec::new());
+    };
+    let clients = scenario.layout.compute_nodes(Some(storage));
+    if storage.nodes.class == Some(NodeClass::Compute) {
+        let number = |node: &u32| servers.binary_search(node).unwrap_or_default() as u32;
+        return Ok(clients.iter().map(number).collect());
+    }
+    servers::assignment(scenario, &storage.assignment, &clients, servers)
 }

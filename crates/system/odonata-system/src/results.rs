@@ -9,8 +9,10 @@ mod calls;
 mod checkpoint_restart;
 mod data_loader;
 mod devices;
+mod ethernet;
 mod flows;
 mod footprint;
+mod inference;
 mod io;
 mod ior;
 mod iterations;
@@ -34,6 +36,7 @@ mod servers;
 mod sources;
 mod stages;
 mod tiers;
+mod training;
 
 pub use accesses::AccessRow;
 pub use arrow_array::RecordBatch;
@@ -43,8 +46,10 @@ pub use calls::{CallRow, RequestRow};
 pub use checkpoint_restart::CheckpointRestartRow;
 pub use data_loader::DataLoaderRow;
 pub use devices::DeviceRow;
+pub use ethernet::{EthernetFlowRow, EthernetLinkRow, EthernetRow};
 pub use flows::FlowRow;
 pub(crate) use footprint::RowCounts;
+pub use inference::InferenceRow;
 pub use io::{FileRow, IoRow};
 pub use ior::IorRow;
 pub use iterations::IterationRow;
@@ -67,6 +72,7 @@ pub use series::SeriesRow;
 pub use servers::{ServerRow, ServerSeriesRow};
 pub use stages::StageRow;
 pub use tiers::TierRow;
+pub use training::TrainingRow;
 
 use crate::placement::Placement;
 use crate::scenario::resolved::Resolved;
@@ -119,6 +125,8 @@ tables! {
     ior: IorRow = ior::rows,
     checkpoint_restart: CheckpointRestartRow = checkpoint_restart::rows,
     data_loader: DataLoaderRow = data_loader::rows,
+    training: TrainingRow = training::rows,
+    inference: InferenceRow = inference::rows,
     servers: ServerRow = servers::rows,
     metadata: MetadataRow = metadata::rows,
     devices: DeviceRow = devices::rows,
@@ -135,6 +143,9 @@ tables! {
     accesses: AccessRow = accesses::rows,
     link_series: LinkSeriesRow = link_series::rows,
     queue_series: QueueSeriesRow = queue_series::rows,
+    ethernet: EthernetRow = ethernet::rows,
+    ethernet_links: EthernetLinkRow = ethernet::link_rows,
+    ethernet_flows: EthernetFlowRow = ethernet::flow_rows,
     blame: BlameRow = blame::rows,
     blame_series: BlameSeriesRow = blame::series_rows,
     lost_time: LostTimeRow = lost_time::rows,
@@ -142,6 +153,9 @@ tables! {
     lost_time_series: LostTimeSeriesRow = lost_time_progress::series_rows,
     lost_time_path: LostTimePathRow = lost_time_path::rows,
 }
+
+/// The tables that exist only with network.fidelity = "ethernet".
+pub(crate) const ETHERNET_TABLES: [&str; 3] = ["ethernet", "ethernet_links", "ethernet_flows"];
 
 /// The tables that exist only with `run.timeline`.
 pub(crate) const TIMELINE_TABLES: [&str; 5] = ["calls", "requests", "flows", "accesses", "link_series"];

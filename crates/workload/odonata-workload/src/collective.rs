@@ -16,7 +16,7 @@
 //! | barrier | dissemination | `n l` | 0 |
 //! | | recursive doubling | `2 r + p log2 p` | 0 |
 //! | | double ring | `2 n` | 0 |
-//! | | tree | `2 (n - 1)` | 0 |
+//! | | tree, offload | `2 (n - 1)` | 0 |
 //! | broadcast | binomial, linear | `n - 1` | `(n - 1) m` |
 //! | | scatter + recursive doubling, `n = p` | `n - 1 + p log2 p` | see the tests |
 //! | | scatter + ring | `n - 1 + n (n - 1)` | see the tests |
@@ -25,7 +25,9 @@
 //! | all-reduce | recursive doubling | `2 r + p log2 p` | each `m` |
 //! | | reduce-scatter + all-gather | `2 r + 2 p log2 p` | `(2 r + 2 (p - 1)) m` |
 //! | | ring, segmented ring (`S` segments per block) | `n (n - 1) (S + 1)` | `2 (n - 1) m` |
-//! | | reduce + broadcast | `2 (n - 1)` | `2 (n - 1) m` |
+//! | | reduce + broadcast, offload | `2 (n - 1)` | `2 (n - 1) m` |
+//! | | bine latency, `n = p` | `n log2 n` | `n log2 n m` |
+//! | | bine bandwidth, segmented (`S` messages at all levels), `n = p` | `n (S + log2 n)` | `2 (n - 1) m` |
 //! | reduce | binomial, linear | `n - 1` | `(n - 1) m` |
 //! | | chain, binary, segmented binomial | `(n - 1) S` | `(n - 1) m` |
 //! | | reduce-scatter + gather (`s = 1` if the root is odd and below `2 r`, else 0) | `r + p log2 p + p - 1 + s` | `(r + p - 1 + log2 p / 2 + s / p) m` |
@@ -33,17 +35,24 @@
 //! | | linear | `n - 1` | `(n - 1) b` |
 //! | gather | linear with synchronization | `3 (n - 1)`, `2 (n - 1)` if one segment | `(n - 1) b` |
 //! | gatherv, scatterv | linear | one per block that is not empty | `T` less the root's |
+//! | broadcast, reduce, gather, scatter | bine tree, `n = p` | `n - 1` | as the binomial tree |
+//! | broadcast, reduce | bine bandwidth (`b` = `m / n`, rounded up), `n = p` | `n - 1 + n log2 n` | `(n log2 n / 2 + n (n - 1)) b` |
 //! | all-gather(v) | recursive doubling, `n = p` | `n log2 n` | `(n - 1) T` |
 //! | | Bruck | `n l` | `(n - 1) T` |
 //! | | ring | `n (n - 1)` | `(n - 1) T` |
 //! | | neighbor exchange, `n` even | `n^2 / 2` | `(n - 1) T` |
+//! | | linear; sparbit, bine block by block, `n = p` | `n (n - 1)` | `(n - 1) T` |
+//! | | bine permute; bine send (`f` bit-symmetric numbers stay), `n = p` | `n log2 n`; `n - f` more | `(n - 1) T`; moved blocks more |
+//! | | bine two blocks, `n = p` | `n log2 n + n - 2 log2 n` | `(n - 1) T` |
 //! | reduce-scatter(-block) | recursive halving (`T'`: even blocks below `2 r`) | `2 r + p log2 p` | `(r + p - 1) T + T'` |
 //! | | pairwise, ring | `n (n - 1)` | `(n - 1) T` |
 //! | | recursive doubling, `n = p` | `n log2 n` | `(n log2 n - n + 1) T` |
+//! | | bine permute, bine send, `n = p` | as the all-gather | as the all-gather |
 //! | | reduce, then scatter | `2 (n - 1)` | `(n - 1) T` and the scatter's |
 //! | scan, exscan | recursive doubling | `2 w` | each `m` |
 //! | | linear | `n - 1` | each `m` |
 //! | all-to-all | Bruck | `n l` | `n w b` |
+//! | | bine permute, `n = p` | `n log2 n` | `n^2 / 2 log2 n b` |
 //! | all-to-all(v) | pairwise, exchange (`n = p`), linear, scattered | `n (n - 1)` | all but the own blocks |
 //!
 //! A [`Library`] decides which algorithm is used. All algorithms are flat: the node-aware algorithms of MPICH and Open
@@ -65,6 +74,7 @@ mod allgather;
 mod allreduce;
 mod alltoall;
 mod barrier;
+mod bine;
 mod blocks;
 mod broadcast;
 mod call;
@@ -75,84 +85,20 @@ mod reduce;
 mod reduce_scatter;
 mod rules;
 mod scan;
+mod steps;
 mod tree;
+mod work;
 
 pub use algorithm::Algorithm;
 pub use call::Collective;
 pub use kind::Kind;
-pub use rules::{Library, Rules, choose, choose_in};
+pub use rules::{Library, OffloadLimits, Rules, choose, choose_in};
+pub use steps::{Sizes, Step, Transfer};
+pub use work::{LocalWork, local_work};
 
-use crate::Counts;
 use blocks::Blocks;
 use reduce::Reduce;
-
-/// The sizes of the v-variants, as [`Program::bytes`](crate::Program::bytes) returns them for one rank.
-pub trait Sizes {
-    /// Bytes that member `from` gives to member `to` by list `counts`. A rank queries only sizes it may know: its own
-    /// sends and receives, and the whole list of all-gathers and reduce-scatters (block `i` by `from = to = i`).
-    fn bytes(&self, counts: Counts, from: u32, to: u32) -> u64;
-}
-
-impl<F: Fn(Counts, u32, u32) -> u64> Sizes for F {
-    fn bytes(&self, counts: Counts, from: u32, to: u32) -> u64 {
-        self(counts, from, to)
-    }
-}
-
-/// One direction of a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transfer {
-    /// The other rank, numbered in the communicator.
-    pub peer: u32,
-    /// Payload in bytes; empty messages are sent.
-    pub bytes: u64,
-}
-
-/// The concurrent actions of a rank; both directions start together and complete before the next step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// What it sends.
-    pub send: Option<Transfer>,
-    /// What it receives.
-    pub recv: Option<Transfer>,
-    /// Whether the next step starts at once, too, with a common wait at the end. Such a step may be empty if the
-    /// library skips messages of size zero.
-    pub more: bool,
-}
-
-impl Step {
-    #[inline]
-    const fn send(peer: u32, bytes: u64) -> Step {
-        Step {
-            send: Some(Transfer { peer, bytes }),
-            recv: None,
-            more: false,
-        }
-    }
-
-    #[inline]
-    const fn recv(peer: u32, bytes: u64) -> Step {
-        Step {
-            send: None,
-            recv: Some(Transfer { peer, bytes }),
-            more: false,
-        }
-    }
-
-    /// Both directions: (peer, bytes) to send and to receive.
-    #[inline]
-    const fn both(send: (u32, u64), recv: (u32, u64)) -> Step {
-        Step {
-            send: Step::send(send.0, send.1).send,
-            recv: Step::recv(recv.0, recv.1).recv,
-            more: false,
-        }
-    }
-
-    const fn and_more(self, more: bool) -> Step {
-        Step { more, ..self }
-    }
-}
+use steps::{back, forward, power_of_two_within, rounds};
 
 /// Step `index` (from 0) of `rank` among `ranks`, both numbered in the communicator; `None` if the rank has finished.
 /// Takes O(log ranks); for listed sizes, one query per moved block.
@@ -229,30 +175,4 @@ fn others(
         Collective::Alltoall { bytes, .. } if bytes > 0 => alltoall::equal(algorithm, bytes, rank, ranks, index),
         _ => None,
     }
-}
-
-/// The number `by < n` after `number`, modulo `n`.
-#[inline]
-fn forward(number: u32, by: u32, n: u32) -> u32 {
-    if by < n - number {
-        number + by
-    } else {
-        by - (n - number)
-    }
-}
-
-/// The number `by < n` before `number`, modulo `n`.
-#[inline]
-fn back(number: u32, by: u32, n: u32) -> u32 {
-    if number >= by { number - by } else { number + (n - by) }
-}
-
-/// `ceil(log2 n)` for `n >= 1`.
-fn rounds(n: u32) -> u32 {
-    u32::BITS - (n - 1).leading_zeros()
-}
-
-/// The largest power of two that is at most `n`; 1 for 0.
-fn power_of_two_within(n: u32) -> u32 {
-    1 << n.max(1).ilog2()
 }

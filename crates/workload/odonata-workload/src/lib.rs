@@ -79,6 +79,7 @@ pub mod collective;
 mod grid;
 mod group;
 mod loggops;
+mod one_sided;
 mod op;
 mod permutation;
 mod phases;
@@ -91,11 +92,12 @@ pub mod synthetic;
 pub use collective::{Algorithm, Collective};
 pub use group::Group;
 pub use loggops::{LogGops, RankTimes};
-pub use op::{After, Comm, Counts, FileCall, Op, OpId, OpKind, PROC_NULL, Request, Source, Tag};
+pub use one_sided::{Access, OneSided};
+pub use op::{After, Comm, Counts, FileCall, Op, OpId, OpKind, PROC_NULL, Parallelism, Request, Source, Tag};
 pub use phases::{FILE_BITS, PhaseCursor, Phases};
 pub use program::{Cursor, Program, ReportColumn, ReportText, Seen, operations};
 pub use recent::Recent;
 pub use regular_file::{open_regular, read_regular};
 pub use synthetic::{
-    Arrival, Bursts, GridShift, Neighbours, OnOff, Pattern, Reach, Step, Synthetic, Tornado, Turn, WorstCase,
+    Arrival, Bursts, GridShift, Neighbors, OnOff, Pattern, Reach, Step, Synthetic, Tornado, Turn, WorstCase,
 };

@@ -6,7 +6,7 @@
 
 use odonata_units::Time;
 
-use crate::{Collective, RankTimes};
+use crate::{Collective, OneSided, RankTimes};
 
 /// The number of an operation in its rank's program, from 0.
 ///
@@ -122,6 +122,24 @@ pub struct Request(pub u32);
 impl Request {
     /// A detached operation without a wait (`MPI_Request_free`); any number of them may be in flight.
     pub const DETACHED: Request = Request(u32::MAX);
+}
+
+/// The parallelism of a training job that communication serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub enum Parallelism {
+    /// Sums of activations among the ranks that share a layer.
+    Tensor,
+    /// Activations between stages.
+    Pipeline,
+    /// Gradients and parameters among the ranks with the same layers.
+    Data,
+    /// Tokens to and from experts.
+    Expert,
+}
+
+impl Parallelism {
+    /// Number of kinds.
+    pub const KINDS: usize = 4;
 }
 
 /// The null peer (`MPI_PROC_NULL`): a send to it, and a receive or probe from it, complete at once, without a message
@@ -447,6 +465,8 @@ pub enum OpKind {
         /// The communicator; not the world.
         comm: Comm,
     },
+    /// A call of one-sided communication.
+    OneSided(OneSided),
     /// Opens a file.
     Open {
         /// The file, unique in the job.

@@ -187,6 +187,7 @@ fn rename(op: &mut Op, (phase, files): (u32, u32), cursor: &PhaseCursor, own_alg
             *comm = comm_of(phase, *comm);
             *new = comm_of(phase, *new);
         }
+        OpKind::OneSided(call) => call.rename(|comm| comm_of(phase, comm)),
         OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => {
             if own_algorithm {
                 *collective.comm_mut() = Comm(OWN_WORLD);

@@ -6,7 +6,7 @@ use odonata_units::Time;
 
 use crate::aggregate::Aggregate;
 use crate::phases::PhaseCursor;
-use crate::{After, Algorithm, Collective, Comm, Counts, Group, LogGops, Op, OpId, OpKind};
+use crate::{After, Algorithm, Collective, Comm, Counts, Group, LogGops, Op, OpId, OpKind, Parallelism};
 
 /// The position of a rank in its program.
 ///
@@ -120,6 +120,18 @@ pub trait Program: Send + Sync + std::fmt::Debug {
     /// ([`OpKind::Elapsed`]). Default: none.
     fn under_loggops(&self, params: &LogGops) -> Option<Arc<dyn Program>> {
         let _ = params;
+        None
+    }
+
+    /// Whether it states which [parallelism](Program::parallelism) its communication serves, so that exposed times are
+    /// recorded. Only for programs with one stream.
+    fn has_parallelism(&self) -> bool {
+        false
+    }
+
+    /// The parallelism that an operation serves.
+    fn parallelism(&self, kind: &OpKind) -> Option<Parallelism> {
+        let _ = kind;
         None
     }
 
@@ -248,6 +260,14 @@ impl<P: Program + ?Sized> Program for Arc<P> {
 
     fn iterations(&self) -> Option<u32> {
         (**self).iterations()
+    }
+
+    fn has_parallelism(&self) -> bool {
+        (**self).has_parallelism()
+    }
+
+    fn parallelism(&self, kind: &OpKind) -> Option<Parallelism> {
+        (**self).parallelism(kind)
     }
 
     fn runs_user_code(&self) -> bool {

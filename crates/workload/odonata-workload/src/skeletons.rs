@@ -17,6 +17,7 @@
 //! | [`collective`] | none | one kind, repeated | none |
 //! | [`nccl`] | rings or trees of several channels | none | none |
 //! | [`training`] | activations between pipeline stages | all-reduces, all-to-alls, gradients | samples, checkpoints, optional |
+//! | [`inference`] | keys and values from prefill to decode | all-reduces of a tensor group | none |
 //! | [`compute`] | none | none | none |
 //! | [`ping_pong`] | two ranks of a pair in turn | none | none |
 //! | [`ior`] | none | barriers | writes and reads of files, N-N or N-1 |
@@ -44,18 +45,20 @@ pub mod data_loader;
 pub mod fill_boundary;
 mod ghost_cells;
 mod halo;
+pub mod inference;
 pub mod ior;
 pub mod mdtest;
 pub mod milc;
 pub mod multigrid;
 pub mod nccl;
 pub mod nekbone;
+mod parameters;
 pub mod ping_pong;
 pub mod stencil;
 pub mod training;
 mod two_phase;
 
-use odonata_units::Problem;
+use parameters::{allreduce, barrier, fsync};
 use serde::Serialize;
 
 pub use amg::{Amg, AmgParams};
@@ -70,60 +73,18 @@ pub use cosmoflow::{CosmoFlow, CosmoFlowIo, CosmoFlowParams};
 pub use crystal_router::{CrystalRouter, CrystalRouterParams};
 pub use data_loader::{DataLoader, DataLoaderParams};
 pub use fill_boundary::{FillBoundary, FillBoundaryParams};
+pub use inference::{Inference, InferenceParams, KvTransfer};
 pub use ior::{Ior, IorApi, IorParams, IorProgram};
 pub use mdtest::{Mdtest, MdtestParams, MdtestProgram, MdtestTest};
 pub use milc::{Milc, MilcParams};
 pub use multigrid::{Multigrid, MultigridParams};
 pub use nccl::{Nccl, NcclAlgorithm, NcclCollective, NcclParams, NcclProtocol};
 pub use nekbone::{Nekbone, NekboneParams};
+pub use parameters::{OfJob, Parameters};
 pub use ping_pong::{Pairs, PingPong, PingPongParams};
 pub use stencil::{Stencil, StencilParams};
 pub use training::{Training, TrainingParams};
 pub use two_phase::CollectiveIo;
-
-use crate::{Collective, Comm, FileCall, OpKind, Program};
-
-/// Defaults that a skeleton may take from its job, besides the number of ranks.
-#[derive(Clone, Copy, Debug)]
-pub struct OfJob {
-    /// Ranks on a node.
-    pub ranks_per_node: u32,
-    /// The seed of the scenario, mixed with the number of the job.
-    pub seed: u64,
-}
-
-/// The parameters of a skeleton: the keys of its table in a scenario.
-pub trait Parameters {
-    /// Takes defaults from the job; called before [`resolve`](Parameters::resolve).
-    fn of_job(&mut self, job: OfJob) {
-        let _ = job;
-    }
-
-    /// Fills in defaults and checks the ranges, for `ranks` ranks, at key `at`.
-    ///
-    /// # Errors
-    /// A key is missing or out of its range.
-    fn resolve(&mut self, at: &str, ranks: u32) -> Result<(), Problem> {
-        let _ = (at, ranks);
-        Ok(())
-    }
-
-    /// The program of `ranks` ranks.
-    ///
-    /// # Errors
-    /// The parameters do not fit the number of ranks.
-    fn program(&self, ranks: u32) -> Result<Box<dyn Program>, String>;
-
-    /// Removes the extents of its grid; returns whether there were any.
-    fn take_dims(&mut self) -> bool {
-        false
-    }
-
-    /// Whether it reads or writes files.
-    fn does_io(&self) -> bool {
-        false
-    }
-}
 
 /// Passes the list of all skeletons to the macro `$with`: for each its documentation, its variant, its name in a
 /// scenario and the type of its parameters.
@@ -175,6 +136,8 @@ macro_rules! for_each_skeleton {
             Nccl "nccl" NcclParams;
             /// Training of a transformer with data, tensor, pipeline and expert parallelism.
             Training "training" TrainingParams;
+            /// Inference of a transformer with prefill and decode on separate GPUs.
+            Inference "inference" InferenceParams;
             /// Computation alone.
             Compute "compute" ComputeParams;
             /// Ping-pong between pairs of ranks.
@@ -225,26 +188,3 @@ macro_rules! skeletons {
     };
 }
 for_each_skeleton!(skeletons);
-
-/// `fsync`: waits until the written data of the file is committed.
-fn fsync(file: u64) -> OpKind {
-    OpKind::Metadata {
-        call: FileCall::Sync,
-        directory: 0,
-        file,
-    }
-}
-
-/// An all-reduce over the job.
-fn allreduce(bytes: u64, count: u64) -> OpKind {
-    OpKind::Collective(Collective::Allreduce {
-        comm: Comm::WORLD,
-        bytes,
-        count,
-    })
-}
-
-/// A barrier over the job.
-fn barrier() -> OpKind {
-    OpKind::Collective(Collective::Barrier { comm: Comm::WORLD })
-}

@@ -7,7 +7,7 @@
 mod arrival;
 mod choice;
 mod grid_shift;
-mod neighbours;
+mod neighbors;
 mod params;
 mod pattern;
 mod traffic_matrix;
@@ -16,7 +16,7 @@ mod worst_case;
 pub use arrival::{Arrival, Bursts, OnOff};
 pub use choice::ArrivalKind;
 pub use grid_shift::{GridShift, Step};
-pub use neighbours::{Neighbours, Reach, Tornado, Turn};
+pub use neighbors::{Neighbors, Reach, Tornado, Turn};
 pub use params::{PatternParams, Surroundings, SyntheticParams, table, wrong_dims};
 pub use pattern::Pattern;
 pub use traffic_matrix::TrafficMatrix;

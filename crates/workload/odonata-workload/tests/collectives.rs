@@ -79,6 +79,12 @@ fn every_send_meets_a_receive_of_the_same_size_in_the_same_order() {
     });
 }
 
+/// The ranks of a power of two that are others with their bits reversed.
+fn mirrored(ranks: u32) -> impl Iterator<Item = u32> {
+    let bits = ranks.ilog2();
+    (0..ranks).filter(move |rank| rank.reverse_bits() >> (32 - bits) != *rank)
+}
+
 /// Messages and bytes by the table in `collective.rs`; `None` without a closed form for these sizes.
 fn table(collective: &Collective, algorithm: Algorithm, ranks: u32) -> Option<(u64, u64)> {
     let n = u64::from(ranks);
@@ -101,8 +107,14 @@ fn table(collective: &Collective, algorithm: Algorithm, ranks: u32) -> Option<(u
         (Collective::Barrier { .. }, Algorithm::DoubleRing) => (2 * n, 0),
         (Collective::Barrier { .. }, _) => (2 * (n - 1), 0),
         (Collective::Broadcast { bytes, .. }, Algorithm::Binomial | Algorithm::Linear) => (n - 1, (n - 1) * bytes),
-        (Collective::Broadcast { bytes, .. }, Algorithm::Chain { segment } | Algorithm::Binary { segment }) => {
-            ((n - 1) * segments(bytes, 1, segment), (n - 1) * bytes)
+        (
+            Collective::Broadcast { bytes, .. },
+            Algorithm::Chain { segment } | Algorithm::Binary { segment } | Algorithm::SegmentedBinomial { segment },
+        ) => ((n - 1) * segments(bytes, 1, segment), (n - 1) * bytes),
+        (Collective::Broadcast { bytes, .. }, Algorithm::BineLatency) => (n - 1, (n - 1) * bytes),
+        (Collective::Broadcast { bytes, .. }, Algorithm::BineBandwidth) => {
+            let b = bytes.div_ceil(n);
+            (n - 1 + n * log_p, (n * log_p / 2 + n * (n - 1)) * b)
         }
         (Collective::Broadcast { bytes, .. }, Algorithm::SplitBinary { segment }) => {
             let [left, right] = [bytes.div_ceil(2), bytes / 2].map(|half| segments(half, 1, segment));
@@ -125,7 +137,25 @@ fn table(collective: &Collective, algorithm: Algorithm, ranks: u32) -> Option<(u
         (Collective::Allreduce { bytes, .. }, Algorithm::ReduceScatterAllgather) => {
             (2 * r + 2 * p * log_p, (2 * r + 2 * (p - 1)) * bytes)
         }
-        (Collective::Allreduce { bytes, .. }, Algorithm::ReduceBroadcast) => (2 * (n - 1), 2 * (n - 1) * bytes),
+        (Collective::Allreduce { bytes, .. }, Algorithm::BineLatency) => (n * log_p, n * log_p * bytes),
+        (Collective::Allreduce { bytes, .. }, Algorithm::BineBandwidth) => (2 * n * log_p, 2 * (n - 1) * bytes),
+        (Collective::Allreduce { bytes, count, .. }, Algorithm::BineSegmented { segment }) => {
+            let element = bytes.checked_div(count).unwrap_or(1).max(1);
+            let block = count.div_ceil(n) * element;
+            let parts = segments(block, element, segment);
+            let together = match (segment, parts) {
+                (0, _) => u64::MAX,
+                (_, 1) => (u64::from(segment) / block.max(1)).max(1),
+                _ => 1,
+            };
+            let messages: u64 = (0..log_p)
+                .map(|level| (n / (2 << level) * parts).div_ceil(together))
+                .sum();
+            (n * (messages + log_p), 2 * (n - 1) * bytes)
+        }
+        (Collective::Allreduce { bytes, .. }, Algorithm::ReduceBroadcast | Algorithm::Offload { .. }) => {
+            (2 * (n - 1), 2 * (n - 1) * bytes)
+        }
         (Collective::Allreduce { bytes, count, .. }, _) => {
             let parts = match algorithm {
                 Algorithm::SegmentedRing { segment } => {
@@ -146,7 +176,13 @@ fn table(collective: &Collective, algorithm: Algorithm, ranks: u32) -> Option<(u
             | Collective::Alltoall { bytes: 0, .. },
             _,
         ) => (0, 0),
-        (Collective::Reduce { bytes, .. }, Algorithm::Binomial | Algorithm::Linear) => (n - 1, (n - 1) * bytes),
+        (Collective::Reduce { bytes, .. }, Algorithm::BineBandwidth) => {
+            let b = bytes.div_ceil(n);
+            (n - 1 + n * log_p, (n * log_p / 2 + n * (n - 1)) * b)
+        }
+        (Collective::Reduce { bytes, .. }, Algorithm::Binomial | Algorithm::Linear | Algorithm::BineLatency) => {
+            (n - 1, (n - 1) * bytes)
+        }
         (Collective::Reduce { root, bytes, count, .. }, Algorithm::ReduceScatterGather) => {
             let s = u64::from(u64::from(root) < 2 * r && root % 2 == 1);
             let messages = r + p * log_p + p - 1 + s;
@@ -161,6 +197,9 @@ fn table(collective: &Collective, algorithm: Algorithm, ranks: u32) -> Option<(u
         ) => ((n - 1) * segments(bytes, bytes / count, segment), (n - 1) * bytes),
         (Collective::Gather { bytes, .. } | Collective::Scatter { bytes, .. }, Algorithm::Binomial) => {
             (n - 1, subtrees() * bytes)
+        }
+        (Collective::Gather { bytes, .. } | Collective::Scatter { bytes, .. }, Algorithm::BineLatency) => {
+            (n - 1, n * log_p / 2 * bytes)
         }
         (Collective::Gather { bytes, .. }, Algorithm::LinearSync { segment }) => {
             let each = if bytes > u64::from(segment) { 3 } else { 2 };
@@ -189,9 +228,24 @@ fn table(collective: &Collective, algorithm: Algorithm, ranks: u32) -> Option<(u
                 Algorithm::RecursiveDoubling => n * log_p,
                 Algorithm::Bruck => n * l,
                 Algorithm::NeighborExchange => n * n / 2,
+                Algorithm::BinePermute | Algorithm::BineSend => n * log_p,
+                // Two ranks share each range; of those of 2^i blocks, 2^(i - 1) - 1 start within the last 2^i - 1 blocks.
+                Algorithm::BineTwoBlocks => n * log_p + n - 2 * log_p,
                 _ => n * (n - 1),
             };
-            (messages, (n - 1) * sum)
+            let (moved, bytes) = match (algorithm, *collective) {
+                (Algorithm::BineSend, Collective::Allgather { bytes, .. }) => {
+                    let moved = mirrored(ranks).count() as u64;
+                    (moved, moved * bytes)
+                }
+                (Algorithm::BineSend, Collective::Allgatherv { counts, .. }) => {
+                    let moved = mirrored(ranks);
+                    let bytes = mirrored(ranks).map(|rank| listed(counts, rank, rank)).sum();
+                    (moved.count() as u64, bytes)
+                }
+                _ => (0, 0),
+            };
+            (messages + moved, (n - 1) * sum + bytes)
         }
         (Collective::ReduceScatter { .. } | Collective::ReduceScatterBlock { .. }, _) => {
             let blocks: Vec<u64> = match *collective {
@@ -209,6 +263,14 @@ fn table(collective: &Collective, algorithm: Algorithm, ranks: u32) -> Option<(u
                     (2 * r + p * log_p, (r + p - 1) * sum + back)
                 }
                 Algorithm::RecursiveDoubling => (n * log_p, (n * log_p - n + 1) * sum),
+                Algorithm::BinePermute => (n * log_p, (n - 1) * sum),
+                Algorithm::BineSend => {
+                    let moved = mirrored(ranks).map(|rank| blocks[rank as usize]);
+                    (
+                        n * log_p + mirrored(ranks).count() as u64,
+                        (n - 1) * sum + moved.sum::<u64>(),
+                    )
+                }
                 Algorithm::ReduceThenScatter => {
                     let scattered = match *collective {
                         Collective::ReduceScatterBlock { bytes, .. } => (n - 1, subtrees() * bytes),
@@ -224,6 +286,7 @@ fn table(collective: &Collective, algorithm: Algorithm, ranks: u32) -> Option<(u
         }
         (Collective::Scan { bytes, .. } | Collective::Exscan { bytes, .. }, _) => (n - 1, (n - 1) * bytes),
         (Collective::Alltoall { bytes, .. }, Algorithm::Bruck) => (n * l, n * w * bytes),
+        (Collective::Alltoall { bytes, .. }, Algorithm::BinePermute) => (n * log_p, n * log_p * (n / 2) * bytes),
         (Collective::Alltoall { bytes, .. }, _) => (n * (n - 1), n * (n - 1) * bytes),
         (Collective::Alltoallv { counts, .. }, _) => {
             let pairs = (0..ranks).flat_map(|a| (0..ranks).map(move |b| (a, b)));
@@ -273,7 +336,8 @@ fn a_finished_rank_stays_finished_and_nonsense_has_no_steps() {
         let sizes = known_to(ranks - 1, *collective);
         let end = steps(collective, algorithm, ranks - 1, ranks).len() as u32;
         for index in [end, end + 1, end + 1_000, u32::MAX] {
-            assert_eq!(step(collective, algorithm, ranks - 1, ranks, index, &sizes), None);
+            let after = step(collective, algorithm, ranks - 1, ranks, index, &sizes);
+            assert_eq!(after, None, "{collective:?}, {algorithm:?}, {ranks} ranks, {index}");
         }
         assert_eq!(step(collective, algorithm, ranks, ranks, 0, &sizes), None);
         assert_eq!(step(collective, algorithm, 0, 0, 0, &sizes), None);

@@ -99,7 +99,7 @@ fn multigrid_sends_the_bytes_of_the_trace_on_1000_ranks() {
 #[test]
 fn multigrid_sends_326_gb_on_110592_ranks() {
     // Mubarak et al. report 326 GiB. 110,592 ranks with 6 faces each; edges and corners of the periodic boundary are
-    // 0.02 % more.
+    // 0.02% more.
     let multigrid = Multigrid::new(110_592, MultigridParams::default()).unwrap();
     assert!(
         multigrid.describe().contains("48 x 48 x 48"),

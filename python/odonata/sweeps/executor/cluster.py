@@ -139,9 +139,9 @@ def _try(script: str) -> None:
             "Slurm is not installed", key=option("slurm"), expected="the command sbatch"
         ) from None
     if done.returncode != 0:
-        said = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
+        reason = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
         raise InputError(
-            f"Slurm refuses the jobs: {said}", key=option("slurm"), expected="jobs that Slurm can start"
+            f"Slurm refuses the jobs: {reason}", key=option("slurm"), expected="jobs that Slurm can start"
         )
 
 

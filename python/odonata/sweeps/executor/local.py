@@ -59,10 +59,10 @@ class Local:
         try:
             self._running[work.key] = 0.0
 
-            def tell(share: float | None) -> None:
+            def set_progress(share: float | None) -> None:
                 self._running[work.key] = share
 
-            return worker.run(work.request, tell)
+            return worker.run(work.request, set_progress)
         finally:
             self._running.pop(work.key, None)
             self._idle.put(worker)

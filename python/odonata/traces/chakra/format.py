@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from odonata.base.terminal import console, explain, say, show_table, table
-from odonata.base.wording import duration, size
+from odonata.base.wording import counted, duration, size
 from odonata.errors import InputError, call, option
 from odonata.traces.chakra import files, program, survey
 from odonata.traces.converted import Converted, ConvertOptions, lint_as_program, refuse_bandwidth
@@ -28,13 +28,14 @@ class ChakraTrace:
 
     def info(self, path: Path, *, incomplete: bool) -> dict[str, Any]:
         """Nodes by type, dependencies, times and bytes, in total and per rank."""
-        found = survey.of(path)
+        found = survey.take(path)
         return {"name": found.name, "format": self.name, **survey.info(found)}
 
     def show(self, report: dict[str, Any], stream: TextIO | None) -> None:
         """Nodes by type, and collectives."""
         out = console(stream)
-        say(out, f"{report['name']}: Chakra trace, {report['nranks']} ranks, {report['nodes']} nodes", "")
+        ranks = counted(report["nranks"], "rank")
+        say(out, f"{report['name']}: Chakra trace, {ranks}, {report['nodes']} nodes", "")
         lines = [
             f"nodes take {duration(report['sum_duration_micros'] / 1e6)} in all, one after the other",
             f"{report['data_deps']} data and {report['ctrl_deps']} control dependencies",
@@ -57,7 +58,7 @@ class ChakraTrace:
 
     def lint(self, path: Path) -> list[dict[str, str]]:
         """Cycles, missing or duplicate nodes, ranks without a file; then errors of the converted program."""
-        found = survey.of(path)
+        found = survey.take(path)
         findings = [
             {"severity": "error", "check": "graph", "text": f"{where}: {text}"}
             for where, text in found.errors
@@ -75,7 +76,7 @@ class ChakraTrace:
             if given:
                 raise InputError("a Chakra trace has no access to files", key=key, expected="a Darshan log")
         refuse_bandwidth(options, path)
-        found = survey.of(path)
+        found = survey.take(path)
         if found.errors:
             where, text = found.errors[0]
             raise InputError(
@@ -108,10 +109,10 @@ class ChakraTrace:
                 expected="a trace with nodes that have num_ops and no duration",
             )
         ranks, operations, assumed = program.write(found, folder, copies, options.flops, progress)
-        said = found.notes_with(options.flops)
-        notes = said[:MOST_SENTENCES] + assumed
-        if len(said) > MOST_SENTENCES:
-            notes.append(f"and {len(said) - MOST_SENTENCES} more notes, which odonata trace info prints")
+        all_notes = found.notes_with(options.flops)
+        notes = all_notes[:MOST_SENTENCES] + assumed
+        if len(all_notes) > MOST_SENTENCES:
+            notes.append(f"and {len(all_notes) - MOST_SENTENCES} more notes, which odonata trace info prints")
         if len(found.files) == 1 and copies is None:
             notes.append("the trace has one rank: its collectives send nothing; --ranks N has N do the same")
         return Converted(ranks, operations, f"Chakra trace {found.name}", notes)

@@ -30,7 +30,7 @@ class Graph:
     by_control: bool = False
 
 
-def of(trace: RankTrace) -> Graph:
+def dependency_graph(trace: RankTrace) -> Graph:
     """The graph of a rank."""
     graph = Graph()
     places: dict[int, int] = {}

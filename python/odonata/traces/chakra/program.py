@@ -79,7 +79,7 @@ def write(
         for file in files:
             if trace is None or graph is None or copies is None:
                 trace = reader.read(file)
-                graph = order.of(trace)
+                graph = order.dependency_graph(trace)
             maker = _Maker(tables, file.rank, ranks, trace, graph, groups, flops)
             maker.run()
             assumed += maker.assumed

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from odonata.base.wording import counted
 from odonata.traces.chakra import files, order, reader, schema
 from odonata.traces.chakra.files import RankFile
 from odonata.traces.chakra.reader import Node, RankTrace
@@ -196,8 +197,8 @@ class Survey:
             notes = list(rank.notes)
             if rank.silent and flops is None:
                 notes.append(
-                    f"{rank.silent} nodes have num_ops but no duration: they take no time; convert "
-                    "--flops RATE has them compute for num_ops / RATE"
+                    f"{counted(rank.silent, 'node')} with num_ops but no duration: no time; convert "
+                    "--flops RATE gives num_ops / RATE"
                 )
             found += [f"{rank.file.path.name}: {text}" if several else text for text in notes]
         return found
@@ -211,14 +212,14 @@ class Survey:
         return groups
 
 
-def of(path: Path) -> Survey:
+def take(path: Path) -> Survey:
     """Surveys all files of the trace at `path`; raises `InputError` if one cannot be read."""
     name, found = files.find(path)
     ranks = found[-1].rank + 1
     surveys = []
     for file in found:
         trace = reader.read(file)
-        surveys.append(of_rank(trace, order.of(trace), ranks))
+        surveys.append(of_rank(trace, order.dependency_graph(trace), ranks))
     return Survey(name, found, surveys, files.missing(found))
 
 

@@ -57,7 +57,7 @@ class Accesses:
     contradictions: list[str] = field(default_factory=list)
 
 
-def of(log: Log, interface: str = "POSIX", without: frozenset[int] = frozenset()) -> Accesses:
+def find(log: Log, interface: str = "POSIX", without: frozenset[int] = frozenset()) -> Accesses:
     """The accesses of `log` at one interface.
 
     Args:
@@ -449,28 +449,30 @@ class _Collector:
     def _unknown(self, files: list[File]) -> list[str]:
         """Facts that no number of the log determines."""
         log = self.log
-        said = []
+        notes = []
         moved = sum(file.reads + file.writes for file in files)
         if self.guessed:
-            said.append(
+            notes.append(
                 f"order, offsets and times of {self.guessed} of {moved} reads and writes: from counters, "
                 "evenly spread between the first and the last"
             )
         if self.shared and self.guessed:
-            said.append(
+            notes.append(
                 f"the ranks of {self.shared} records summed over all ranks: the fastest and the "
                 "slowest rank have their recorded bytes, the others fit the variance"
             )
         elif self.shared:
-            said.append(f"which ranks opened files how often, of {self.shared} records summed over all ranks")
+            notes.append(
+                f"which ranks opened files how often, of {self.shared} records summed over all ranks"
+            )
         if self.placeless:
-            said.append(
+            notes.append(
                 f"offsets of {self.placeless} accesses of DXT by MPI's file pointers or views: consecutive"
             )
         if any("STDIO" in file.interfaces for file in files):
-            said.append("sizes and offsets of accesses through streams (STDIO): equal and consecutive")
+            notes.append("sizes and offsets of accesses through streams (STDIO): equal and consecutive")
         if moved:
-            said.append("waits of ranks between accesses, such as messages: replayed as computation")
+            notes.append("waits of ranks between accesses, such as messages: replayed as computation")
         without = {
             "SEEKS": "seeks",
             "STATS": "stats",
@@ -480,26 +482,26 @@ class _Collector:
         for name, text in without.items():
             count = sum(record.count(name) for record in self.records)
             if count:
-                said.append(f"{count} {text}: not replayed, because programs have no such operation")
+                notes.append(f"{count} {text}: not replayed, because programs have no such operation")
         if self.synced:
-            said.append(
+            notes.append(
                 f"when {self.synced} syncs (fsync, fdatasync, MPI_File_sync) were: evenly spread between the "
                 "first write and the end of the last one"
             )
         if self.doubled:
-            said.append(f"{self.doubled} records of the same files by MPI-IO or DFS are passed over")
+            notes.append(f"{self.doubled} records of the same files by MPI-IO or DFS are passed over")
         rest = [name for name in log.modules if name not in (*INTERFACES, *DXT.values(), "LUSTRE", "HEATMAP")]
         if rest:
-            said.append(
+            notes.append(
                 f"modules {', '.join(rest)}: not replayed; accesses of HDF5 and PnetCDF, and to objects "
                 "under DFS, are in those of the files"
             )
         partial = log.partial
         if partial:
-            said.append(
+            notes.append(
                 f"files and accesses that Darshan had no room for: module {', '.join(partial)} is partial"
             )
-        return said
+        return notes
 
 
 def _between(

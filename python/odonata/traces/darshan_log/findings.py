@@ -11,7 +11,7 @@ from odonata.traces.darshan_log.log import INTERFACES, Log, prefix
 MOST = 20
 
 
-def of(log: Log, found: Accesses) -> list[dict[str, str]]:
+def check(log: Log, found: Accesses) -> list[dict[str, str]]:
     """Findings: severity (`error`, `note`), check, text."""
     listed: list[dict[str, str]] = []
 

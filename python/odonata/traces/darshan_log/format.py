@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from odonata.base.terminal import console, explain, say, show_table, table
-from odonata.base.wording import duration, size
+from odonata.base.wording import counted, duration, size
 from odonata.errors import InputError, option
 from odonata.traces.converted import Converted, ConvertOptions, refuse_bandwidth, refuse_flops
 from odonata.traces.darshan_log import accesses, findings, header, program, reader, statistics
@@ -71,12 +71,12 @@ class DarshanLog:
         """The job, its modules, and the files with the most bytes."""
         out = console(stream)
         job = report["job"]
-        say(out, f"{report['name']}: Darshan log {job['log_ver']}, {report['nranks']} ranks", "")
+        say(out, f"{report['name']}: Darshan log {job['log_ver']}, {counted(report['nranks'], 'rank')}", "")
         moved = report["total_bytes_read"], report["total_bytes_written"]
         lines = [
             f"job {job['jobid']}: {report['exe']}",
             f"ran for {duration(job['run_time'])}; {size(moved[0])} read and {size(moved[1])} written, "
-            f"in {len(report['files'])} files",
+            f"in {counted(len(report['files']), 'file')}",
         ]
         partial = [name for name, module in report["modules"].items() if module["partial"]]
         if partial:
@@ -114,7 +114,7 @@ class DarshanLog:
     def lint(self, path: Path) -> list[dict[str, str]]:
         """Gaps, contradictions and impossible times; notes state the assumptions of a replay."""
         log = reader.read(header.log_of(path))
-        return findings.of(log, accesses.of(log))
+        return findings.check(log, accesses.find(log))
 
     def convert(
         self, path: Path, folder: Path, options: ConvertOptions, progress: Callable[[int, int, int], None]
@@ -137,7 +137,7 @@ class DarshanLog:
         refuse_bandwidth(options, path)
         refuse_flops(options, path)
         log = reader.read(header.log_of(path), incomplete=options.incomplete)
-        found = accesses.of(log, interface, _left_out(log.names, options.without))
+        found = accesses.find(log, interface, _left_out(log.names, options.without))
         ranks, operations = program.write(log, found, folder, progress, call_time=options.call_time)
         notes = [f"not known: {text}" for text in found.unknown]
         notes += [f"contradiction: {text}" for text in found.contradictions[:MOST_SENTENCES]]

@@ -105,7 +105,7 @@ def check(path: Path) -> None:
     version = data[:8].rstrip(b"\0").decode("ascii", "replace")
     if order is None:
         if re.match(rb"\x1f\x8b|BZh", data):
-            raise _wrong(path, "a compressed file; logs of Darshan 2 and before are such, and are not read")
+            raise _wrong(path, "a compressed file; Darshan 2 and before write these, and they are not read")
         raise _wrong(path, f"bytes 8 to 15 are not Darshan's magic number, {MAGIC}")
     layout = _LAYOUTS.get(version)
     if layout is None:

@@ -71,7 +71,7 @@ def _work(path: Path, folder: Path, memory: int, seconds: int) -> None:
         what = "the package darshan cannot be loaded"
     else:
         what = f"PyDarshan failed while it read the {step}"
-    raise _refused(path, what, failure.said)
+    raise _refused(path, what, failure.message)
 
 
 def _collect(path: Path, folder: Path, incomplete: bool) -> Log:
@@ -106,5 +106,5 @@ def _collect(path: Path, folder: Path, incomplete: bool) -> Log:
     return log
 
 
-def _refused(path: Path, problem: str, said: str) -> InputError:
-    return InputError(f"{problem}: {said}" if said else problem, file=str(path), expected=header.FILES)
+def _refused(path: Path, problem: str, message: str) -> InputError:
+    return InputError(f"{problem}: {message}" if message else problem, file=str(path), expected=header.FILES)

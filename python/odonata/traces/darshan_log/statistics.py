@@ -44,21 +44,21 @@ def info(log: Log) -> dict[str, Any]:
 
 def _module(log: Log, name: str) -> dict[str, Any]:
     module = log.modules[name]
-    said: dict[str, Any] = {key: module[key] for key in ("ver", "len", "idx", "partial")}
+    entry: dict[str, Any] = {key: module[key] for key in ("ver", "len", "idx", "partial")}
     for key in ("records", "columns", "error", "note"):
         if key in module:
-            said[key] = module[key]
+            entry[key] = module[key]
     if "heatmaps" in module:
-        said["heatmaps"] = {
+        entry["heatmaps"] = {
             _HEATMAPS.get(int(number), number): found for number, found in module["heatmaps"].items()
         }
     elif name in DXT.values() and name in log.tables:
-        said |= _segments(log.tables[f"{name}.records"], log.tables[name])
+        entry |= _segments(log.tables[f"{name}.records"], log.tables[name])
     elif name == "LUSTRE" and name in log.tables:
-        said["layouts"] = _layouts(log.tables[name])
+        entry["layouts"] = _layouts(log.tables[name])
     elif "counter_names" in module and (table := log.tables.get(name.replace("/", ""))) is not None:
-        said |= _counters(table, module["counter_names"], module["fcounter_names"])
-    return said
+        entry |= _counters(table, module["counter_names"], module["fcounter_names"])
+    return entry
 
 
 def _counters(table: pa.Table, names: list[str], times: list[str]) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def _counters(table: pa.Table, names: list[str], times: list[str]) -> dict[str, 
         # As Python's integers, which do not overflow.
         return {"sum": sum(values), "max": max(values)} if values else {"sum": 0, "max": None}
 
-    said: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "counters": {name: both(table[name].to_pylist()) for name in names},
         "fcounters": {name: both(table[name].to_pylist()) for name in times},
     }
@@ -82,12 +82,12 @@ def _counters(table: pa.Table, names: list[str], times: list[str]) -> dict[str, 
             sums = by_rank.setdefault(str(rank), dict.fromkeys(moved, 0))
             for name, value in zip(moved, values, strict=True):
                 sums[name] += value
-        said["bytes_per_rank"] = by_rank
+        entry["bytes_per_rank"] = by_rank
         if table.num_rows <= MOST_RECORDS:
             columns = [[str(number) for number in table["id"].to_pylist()], *columns]
-            said["per_record"] = [list(row) for row in zip(*columns, strict=True)]
-            said["per_record_columns"] = ["id", "rank", *moved]
-    return said
+            entry["per_record"] = [list(row) for row in zip(*columns, strict=True)]
+            entry["per_record_columns"] = ["id", "rank", *moved]
+    return entry
 
 
 def _segments(records: pa.Table, segments: pa.Table) -> dict[str, Any]:
@@ -103,14 +103,14 @@ def _segments(records: pa.Table, segments: pa.Table) -> dict[str, Any]:
         name = "write" if write else "read"
         sums[f"{name}_segments"] = rows.num_rows
         sums[f"{name}_bytes"] = pc.sum(rows["length"]).as_py() or 0
-    said: dict[str, Any] = {
+    entry: dict[str, Any] = {
         **sums,
         "first_start": pc.min(segments["start"]).as_py(),
         "last_end": pc.max(segments["end"]).as_py(),
     }
     if records.num_rows <= MOST_RECORDS:
         rows = records.select(["id", "rank", "writes", "reads"]).to_pylist()
-        said["per_record_id_rank_wsegs_wbytes_rsegs_rbytes"] = [
+        entry["per_record_id_rank_wsegs_wbytes_rsegs_rbytes"] = [
             [
                 str(row["id"]),
                 row["rank"],
@@ -121,7 +121,7 @@ def _segments(records: pa.Table, segments: pa.Table) -> dict[str, Any]:
             ]
             for i, row in enumerate(rows)
         ]
-    return said
+    return entry
 
 
 def _layouts(table: pa.Table) -> list[dict[str, Any]]:

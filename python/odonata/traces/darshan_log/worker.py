@@ -26,6 +26,8 @@ GENERIC = {
     "DFS": "struct darshan_dfs_file **",
     "DAOS": "struct darshan_daos_object **",
 }
+#: The word with which the reference tables of logs end the note on a module that is not read.
+SUMMARIZED = "summarised"
 #: Longest text of a library message that is kept.
 LONGEST_TEXT = 2000
 
@@ -55,13 +57,13 @@ class Reader:
 
     def problem(self, text: str) -> None:
         """Notes that the current step failed."""
-        said = self.complaint()
-        self.problems.append({"where": self.where, "text": f"{text}: {said}" if said else text})
+        message = self.complaint()
+        self.problems.append({"where": self.where, "text": f"{text}: {message}" if message else text})
 
     def watch(self) -> None:
         """Notes a failure that the library only prints."""
-        if said := self.complaint():
-            self.problems.append({"where": self.where, "text": said})
+        if message := self.complaint():
+            self.problems.append({"where": self.where, "text": message})
 
     def text(self, pointer: Any) -> str:
         """A C string."""
@@ -115,25 +117,25 @@ class Reader:
         self.watch()
         found["modules"] = {}
         for name, module in modules.items():
-            said = {
+            entry = {
                 "ver": module["ver"],
                 "len": module["len"],
                 "idx": module["idx"],
                 "partial": bool(module["partial_flag"]),
             }
-            found["modules"][name] = said
+            found["modules"][name] = entry
             self.step(f"module {name}")
             before = len(self.problems)
             try:
-                self.module(name, module["idx"], said)
+                self.module(name, module["idx"], entry)
                 self.watch()
             except MemoryError:
                 raise
             except Exception as error:  # the message of PyDarshan is the reported reason
-                said["error"] = f"{type(error).__name__}({error})"
+                entry["error"] = f"{type(error).__name__}({error})"
                 self.complaint()
             if len(self.problems) > before:
-                said["error"] = self.problems[before]["text"]
+                entry["error"] = self.problems[before]["text"]
                 self.open()
         self.step("end")
         found["problems"] = self.problems
@@ -201,22 +203,21 @@ class Reader:
             yield self.ffi.cast(struct, where)[0], where[0]
             self.library.darshan_free(where[0])
 
-    def module(self, name: str, index: int, said: dict[str, Any]) -> None:
+    def module(self, name: str, index: int, entry: dict[str, Any]) -> None:
         """Writes the tables of a module."""
         if name in ("DXT_POSIX", "DXT_MPIIO"):
-            self.segments(name, index, said)
+            self.segments(name, index, entry)
         elif name == "LUSTRE":
-            self.striping(index, said)
+            self.striping(index, entry)
         elif name == "HEATMAP":
-            self.heatmaps(index, said)
+            self.heatmaps(index, entry)
         elif name in GENERIC:
-            self.counters(name, index, said)
+            self.counters(name, index, entry)
         else:
-            said["note"] = (
-                "autoperf module, counters not summarised" if name.startswith("AP") else "not summarised"
-            )
+            unread = "autoperf module, counters not " if name.startswith("AP") else "not "
+            entry["note"] = unread + SUMMARIZED
 
-    def counters(self, name: str, index: int, said: dict[str, Any]) -> None:
+    def counters(self, name: str, index: int, entry: dict[str, Any]) -> None:
         """Records that are counters and times."""
         import numpy as np
         import pyarrow as pa
@@ -224,7 +225,7 @@ class Reader:
         names = self.backend.counter_names(name)
         times = self.backend.fcounter_names(name)
         if names is None or times is None:
-            said["error"] = "PyDarshan has no names for its counters"
+            entry["error"] = "PyDarshan has no names for its counters"
             return
         ids: list[int] = []
         ranks: list[int] = []
@@ -240,9 +241,9 @@ class Reader:
         columns |= {text: np.ascontiguousarray(counts[:, i]) for i, text in enumerate(names)}
         columns |= {text: np.ascontiguousarray(seconds[:, i]) for i, text in enumerate(times)}
         self.write(name.replace("/", ""), columns)
-        said |= {"records": len(ids), "counter_names": names, "fcounter_names": times}
+        entry |= {"records": len(ids), "counter_names": names, "fcounter_names": times}
 
-    def segments(self, name: str, index: int, said: dict[str, Any]) -> None:
+    def segments(self, name: str, index: int, entry: dict[str, Any]) -> None:
         """Accesses by DXT: a row each, in the order of the log, writes of a record first."""
         import numpy as np
         import pyarrow as pa
@@ -278,9 +279,9 @@ class Reader:
         columns: dict[str, Any] = {"record": owner, "write": is_write}
         columns |= {field: np.ascontiguousarray(rows[field]) for field in layout.names or ()}
         self.write(name, columns)
-        said["records"] = len(records)
+        entry["records"] = len(records)
 
-    def striping(self, index: int, said: dict[str, Any]) -> None:
+    def striping(self, index: int, entry: dict[str, Any]) -> None:
         """Layouts of files on Lustre: a row per component."""
         names = self.backend.counter_names("LUSTRE_COMP")
         rows: dict[str, list[Any]] = {"id": [], "rank": [], **{name: [] for name in names}}
@@ -310,19 +311,19 @@ class Reader:
         kinds = {"id": pa.uint64(), "LUSTRE_POOL_NAME": pa.string(), "LUSTRE_OST_IDS": pa.list_(pa.int64())}
         table = {name: pa.array(values, kinds.get(name, pa.int64())) for name, values in rows.items()}
         self.write("LUSTRE", table)
-        said |= {
+        entry |= {
             "records": records,
             "columns": ["rank", "id", *(name for name in table if name not in ("id", "rank"))],
         }
 
-    def heatmaps(self, index: int, said: dict[str, Any]) -> None:
+    def heatmaps(self, index: int, entry: dict[str, Any]) -> None:
         """Bytes over time by rank: number and width of the bins."""
         maps: dict[int, dict[str, Any]] = {}
         for record, _ in self.records("HEATMAP", index, "struct darshan_heatmap_record **"):
             found = maps.setdefault(record.base_rec.id, {"nbins": 0, "bin_width_s": 0.0})
             found["nbins"] = max(found["nbins"], record.nbins)
             found["bin_width_s"] = max(found["bin_width_s"], record.bin_width_seconds)
-        said["heatmaps"] = {str(number): found for number, found in maps.items()}
+        entry["heatmaps"] = {str(number): found for number, found in maps.items()}
 
 
 def load() -> None:

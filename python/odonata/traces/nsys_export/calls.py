@@ -109,7 +109,7 @@ def find(export: Export) -> Found:
     for row in rows:
         _complete(row)
         threads.setdefault(row["thread"], []).append(row)
-    by_thread = {thread: _groups(sorted(of, key=_order), found) for thread, of in threads.items()}
+    by_thread = {thread: _groups(sorted(ranges, key=_order), found) for thread, ranges in threads.items()}
     for groups in by_thread.values():
         found.groups += groups
     _launched(export, by_thread, found)
@@ -129,11 +129,11 @@ def _complete(row: dict[str, object]) -> None:
     assert isinstance(text, str)
     for name, pattern in _TEXT.items():
         if row[name] is None:
-            said = pattern.search(text)
-            row[name] = int(said[1]) if said else None
+            parsed = pattern.search(text)
+            row[name] = int(parsed[1]) if parsed else None
     if row["comm"] is None:
-        said = _COMM.search(text)
-        row["comm"] = f"0x{int(said[1], 16):x}" if said else None
+        parsed = _COMM.search(text)
+        row["comm"] = f"0x{int(parsed[1], 16):x}" if parsed else None
 
 
 def _groups(rows: list[dict[str, object]], found: Found) -> list[Group]:
@@ -187,8 +187,8 @@ def _groups(rows: list[dict[str, object]], found: Found) -> list[Group]:
 
 
 def _name(row: dict[str, object]) -> str:
-    said = _NAME.match(str(row["text"]))
-    return said[0] if said else "commHash"
+    parsed = _NAME.match(str(row["text"]))
+    return parsed[0] if parsed else "commHash"
 
 
 def _merge(call: Call, row: dict[str, object]) -> None:

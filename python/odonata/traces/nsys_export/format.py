@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from odonata.base.terminal import console, explain, say, show_table, table
-from odonata.base.wording import duration, size
+from odonata.base.wording import counted, duration, size
 from odonata.errors import InputError, option
 from odonata.traces.converted import Converted, ConvertOptions, lint_as_program
 from odonata.traces.nsys_export import files, program
@@ -72,8 +72,8 @@ class NsysExport:
         out = console(stream)
         say(
             out,
-            f"{report['name']}: export of Nsight Systems, {report['nranks']} ranks, "
-            f"{report['total_op_counts'].get('kernel', 0)} kernels",
+            f"{report['name']}: export of Nsight Systems, {counted(report['nranks'], 'rank')}, "
+            f"{counted(report['total_op_counts'].get('kernel', 0), 'kernel')}",
             "",
         )
         longest = max(report["per_rank"], key=lambda rank: int(rank["span_ns"]))

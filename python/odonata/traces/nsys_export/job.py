@@ -92,7 +92,7 @@ def read(path: Path) -> Job:
 class _ProcessRank(Rank):
     """A rank with the data of its process."""
 
-    said: dict[str, tuple[int, int]]
+    memberships: dict[str, tuple[int, int]]
 
 
 def _ranks_of_file(job: Job, export: Export) -> list[_ProcessRank]:
@@ -122,7 +122,7 @@ def _ranks_of_file(job: Job, export: Export) -> list[_ProcessRank]:
         rank = ranks.get(key)
         if rank is None:
             rank = ranks[key] = _ProcessRank(export.path, process, device)
-            rank.said = {}
+            rank.memberships = {}
         activity = Activity(
             start, end, (context, stream), name, kind == "kernel", kind == "graph", launch=launch
         )
@@ -216,18 +216,18 @@ def _join(ranks: list[_ProcessRank], comm: str, members: list[calls.Member]) -> 
     by_process: dict[int, list[calls.Member]] = {}
     for member in members:
         by_process.setdefault(member.thread & ~0xFFFFFF, []).append(member)
-    for process, of in by_process.items():
+    for process, inside in by_process.items():
         there = [rank for rank in ranks if rank.process == process]
-        if len(there) == len(of):
-            for rank, member in zip(there, sorted(of, key=lambda member: member.rank), strict=True):
-                rank.said[comm] = (member.rank, member.nranks)
+        if len(there) == len(inside):
+            for rank, member in zip(there, sorted(inside, key=lambda member: member.rank), strict=True):
+                rank.memberships[comm] = (member.rank, member.nranks)
 
 
 def _number(job: Job, ranks: list[_ProcessRank]) -> None:
     """Sorts the ranks, and fills in the communicators."""
     numbers: list[int] = []
     for rank in ranks:
-        whole = [number for number, size in rank.said.values() if size == len(ranks)]
+        whole = [number for number, size in rank.memberships.values() if size == len(ranks)]
         if whole:
             numbers.append(whole[0])
     job.numbered = sorted(numbers) == list(range(len(ranks)))
@@ -236,7 +236,7 @@ def _number(job: Job, ranks: list[_ProcessRank]) -> None:
     job.ranks = list(ranks)
     places: dict[str, dict[int, int]] = {}
     for number, rank in enumerate(ranks):
-        for comm, (of_comm, size) in rank.said.items():
+        for comm, (of_comm, size) in rank.memberships.items():
             if of_comm in places.setdefault(comm, {}):
                 raise InputError(
                     f"communicator {comm} has two ranks {of_comm}",
@@ -251,8 +251,8 @@ def _number(job: Job, ranks: list[_ProcessRank]) -> None:
             for call in activity.calls:
                 called.setdefault(call.comm, set()).add(number)
     for comm in sorted(called):
-        said = places.get(comm, {})
-        if called[comm] <= set(said.values()):
-            job.members[comm] = [said[place] for place in sorted(said)]
+        numbered = places.get(comm, {})
+        if called[comm] <= set(numbered.values()):
+            job.members[comm] = [numbered[place] for place in sorted(numbered)]
         else:
             job.members[comm] = list(range(len(ranks))) if comm == "" else sorted(called[comm])

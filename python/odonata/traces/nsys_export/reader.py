@@ -118,4 +118,4 @@ def _work(path: Path, folder: Path, memory: int, seconds: int) -> None:
         what = f"SQLite crashed ({failure.signal}) while it read {step}: the database is damaged"
     else:
         what = f"reading {step} failed: the database is damaged"
-    raise wrong(path, f"{what}: {failure.said}" if failure.said else what, files.FILES)
+    raise wrong(path, f"{what}: {failure.message}" if failure.message else what, files.FILES)

@@ -286,7 +286,9 @@ def waits(base: Database, out: Path) -> dict[str, int]:
     # By process, context and event: numbers of the recording calls, and streams.
     records: dict[tuple[int, int, int], list[tuple[int, int, int]]] = {}
 
-    def of(table: str, row: int, values: dict[str, Any]) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+    def event_and_record(
+        table: str, row: int, values: dict[str, Any]
+    ) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
         process, call, context, stream, event, link = (
             number(table, row, name, values[name])
             for name in ("globalPid", "correlationId", "contextId", "streamId", "eventId", "eventSyncId")
@@ -296,7 +298,7 @@ def waits(base: Database, out: Path) -> dict[str, int]:
     if EVENTS in base.tables and SYNCHRONIZATIONS in base.tables:
         step(EVENTS)
         for row, values in enumerate(base.rows(EVENTS, columns, optional)):
-            event, record = of(EVENTS, row, values)
+            event, record = event_and_record(EVENTS, row, values)
             records.setdefault(event, []).append(record)
         for recorded in records.values():
             recorded.sort()
@@ -306,7 +308,7 @@ def waits(base: Database, out: Path) -> dict[str, int]:
         for row, values in enumerate(base.rows(SYNCHRONIZATIONS, (*columns, "syncType"), optional)):
             if values["syncType"] != STREAM_WAIT_EVENT:
                 continue
-            event, (call, stream, link) = of(SYNCHRONIZATIONS, row, values)
+            event, (call, stream, link) = event_and_record(SYNCHRONIZATIONS, row, values)
             recorded = records.get(event, [])
             last = bisect_left(recorded, (call, 0, 0)) - 1
             linked = [one for one in recorded[: last + 1] if link and one[2] == link] if last >= 0 else []
@@ -381,11 +383,11 @@ def calls(base: Database, texts: dict[int, str], out: Path) -> dict[str, Any]:
                 unfinished += 1
                 continue
             start, end = span(NVTX, row, values)
-            said = decoded(values["binaryData"], known)
-            for name, value in said.items():
+            fields = decoded(values["binaryData"], known)
+            for name, value in fields.items():
                 if name != "comm" and not -1 <= value < 1 << 63:
                     raise Wrong(f"{NVTX}, row {row}: the payload of {text[:50]} has {name} {value}")
-            comm = said.pop("comm", None)
+            comm = fields.pop("comm", None)
             rows.add(
                 {
                     "text": text[:LONGEST_NAME],
@@ -393,7 +395,7 @@ def calls(base: Database, texts: dict[int, str], out: Path) -> dict[str, Any]:
                     "thread": number(NVTX, row, "globalTid", values["globalTid"]),
                     "start": start,
                     "end": end,
-                    **said,
+                    **fields,
                 }
             )
     rows.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from odonata.base.terminal import console, explain, say, show_table, table
-from odonata.base.wording import duration, size
+from odonata.base.wording import counted, duration, size
 from odonata.errors import InputError, option
 from odonata.traces.converted import (
     Converted,
@@ -94,7 +94,7 @@ class Otf2Archive:
             },
             "not_converted": {kind: count for kind, count in sorted(totals.items()) if kind not in _USED},
             "not_whole": [
-                f"location {ref} has {there} events of {said}" for ref, there, said in archive.short
+                f"location {ref} has {there} events of {defined}" for ref, there, defined in archive.short
             ]
             + ([archive.problem] if archive.problem else []),
         }
@@ -104,7 +104,8 @@ class Otf2Archive:
         out = console(stream)
         say(
             out,
-            f"{report['name']}: OTF2 archive, {report['nranks']} ranks, {report['locations']} locations, "
+            f"{report['name']}: OTF2 archive, {counted(report['nranks'], 'rank')}, "
+            f"{counted(report['locations'], 'location')}, "
             f"{report['total_records']} events",
             "",
         )
@@ -132,9 +133,9 @@ class Otf2Archive:
             {
                 "severity": "error",
                 "check": "complete",
-                "text": f"location {ref} has {there} events, where the definitions say {said}",
+                "text": f"location {ref} has {there} events, where the definitions say {defined}",
             }
-            for ref, there, said in archive.short
+            for ref, there, defined in archive.short
         ]
         if archive.problem:
             findings.append({"severity": "error", "check": "complete", "text": archive.problem})

@@ -133,10 +133,11 @@ def read(path: Path, *, incomplete: bool = False, memory: int = MEMORY, seconds:
         error.hint = given("incomplete") + " reads the rest"
         raise error
     if archive.short and not incomplete:
-        ref, there, said = archive.short[0]
+        ref, there, defined = archive.short[0]
         error = _refused(
             anchor,
-            f"location {ref} has {there} events, where the definitions say {said}: the archive is not whole",
+            f"location {ref} has {there} events, where the definitions say {defined}: the archive is not "
+            "whole",
         )
         error.hint = given("incomplete") + " reads the rest"
         raise error
@@ -164,7 +165,7 @@ def _work(path: Path, folder: Path, memory: int, seconds: int) -> None:
         what = "the package otf2 cannot be loaded"
     else:
         what = f"the package otf2 failed while it read the {step}: the archive is damaged"
-    raise _refused(path, f"{what}: {failure.said}" if failure.said else what)
+    raise _refused(path, f"{what}: {failure.message}" if failure.message else what)
 
 
 def _refused(path: Path, problem: str) -> InputError:

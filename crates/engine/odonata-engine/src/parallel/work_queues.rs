@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn queues_are_neighbours_of_equal_load_with_the_heaviest_first() {
+    fn queues_are_neighbors_of_equal_load_with_the_heaviest_first() {
         let queues = WorkQueues::new(6, 2);
         assert_eq!(lists(&queues), [[0, 1, 2], [3, 4, 5]]);
         queues.rebalance(&[1, 2, 97, 30, 40, 30]);

@@ -1,6 +1,6 @@
 //! A pool allocator of cells, and linked lists of them.
 
-use super::{Journalled, Mode, NIL, Savepoint, Store};
+use super::{CacheLine, Journalled, Mode, NIL, Savepoint, Store};
 
 /// A cell that can be linked into a [`Pool`]'s free list or a [`List`].
 pub trait Slot: Copy {
@@ -98,6 +98,12 @@ impl<T: Slot> Pool<T> {
     #[inline(always)]
     pub fn get(&self, i: u32) -> &T {
         self.slots.get(i)
+    }
+
+    /// The cache line of slot `i`.
+    #[inline(always)]
+    pub fn line(&self, i: u32) -> CacheLine {
+        self.slots.line(i)
     }
 
     /// Prefetches slot `i`, if it exists.

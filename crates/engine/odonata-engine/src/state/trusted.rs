@@ -5,6 +5,7 @@
 //! **Invariant.** A number given to [`cell`] or [`cell_mut`] under a mode without journal is below the number of cells.
 //! It holds for numbers of three kinds, and callers use no others:
 //! - constants of the model, such as the port of a link: they are computed with the cells, and their number is fixed;
+//!   the receiver of a queued event too, because a queue takes events for its own LPs only;
 //! - slots from [`Pool::allocate`](super::Pool::allocate) or its like: a pool never gets smaller;
 //! - numbers read from such cells. A checkpoint of them has a checksum.
 //!

@@ -2,9 +2,9 @@
 
 use odonata_units::Time;
 use odonata_workload::collective::Kind;
-use odonata_workload::{Collective, Comm, Counts, FileCall, OpKind, PROC_NULL, Request, Source, Tag};
+use odonata_workload::{Access, Collective, Comm, Counts, FileCall, OneSided, OpKind, PROC_NULL, Request, Source, Tag};
 
-use super::{ANY, COLLECTIVES, DETACHED, Field, MOST_COMM, MOST_COUNTS, NO_RANK, Numbers};
+use super::{ANY, COLLECTIVES, DETACHED, Field, MOST_COMM, MOST_COUNTS, NO_RANK, Numbers, ONE_SIDED};
 use crate::error::Fault;
 
 /// The numbers of a row during conversion: a number that is taken must be present, and none may be left over.
@@ -103,12 +103,58 @@ impl Given<'_> {
         self.u32_or_0(Field::Tag, u32::MAX)
     }
 
-    fn source(&mut self, peer: Field, tag: Field) -> Found<(Source, Tag)> {
-        let source = match self.within(peer, NO_RANK, i128::from(u32::MAX) - 1)? {
+    /// A rank, any rank or no rank.
+    fn peer(&mut self, field: Field) -> Found<Source> {
+        Ok(match self.within(field, NO_RANK, i128::from(u32::MAX) - 1)? {
             ANY => Source::Any,
             NO_RANK => Source::Rank(PROC_NULL),
             rank => Source::Rank(rank as u32),
+        })
+    }
+
+    fn one_sided(&mut self) -> Found<OneSided> {
+        let comm = self.comm()?;
+        let access = match self.kind {
+            "put" => Access::Put,
+            "get" => Access::Get,
+            "accumulate" => Access::Accumulate,
+            "get_accumulate" => Access::GetAccumulate,
+            "win_flush" => {
+                let target = self.peer(Field::Peer)?;
+                return Ok(OneSided::Flush { target, comm });
+            }
+            "win_fence" => return Ok(OneSided::Fence { comm }),
+            "win_lock" | "win_lock_shared" => {
+                return Ok(OneSided::Lock {
+                    target: self.to()?,
+                    exclusive: self.kind == "win_lock",
+                    comm,
+                });
+            }
+            "win_unlock" => {
+                let target = self.to()?;
+                return Ok(OneSided::Unlock { target, comm });
+            }
+            kind => {
+                let group = new_comm(self)?;
+                return Ok(match kind {
+                    "win_post" => OneSided::Post { group, comm },
+                    "win_start" => OneSided::Start { group, comm },
+                    "win_complete" => OneSided::Complete { group, comm },
+                    _ => OneSided::Wait { group, comm },
+                });
+            }
         };
+        Ok(OneSided::Access {
+            access,
+            target: self.to()?,
+            bytes: self.bytes()?,
+            comm,
+        })
+    }
+
+    fn source(&mut self, peer: Field, tag: Field) -> Found<(Source, Tag)> {
+        let source = self.peer(peer)?;
         let tag = match self.numbers[tag as usize] {
             None => Tag::Is(0),
             Some(_) => match self.within(tag, ANY, u32::MAX.into())? {
@@ -343,6 +389,7 @@ fn read(row: &mut Given<'_>) -> Found<OpKind> {
         "comm_free" => OpKind::CommFree {
             comm: Comm(row.u32(Field::Comm, MOST_COMM)?),
         },
+        name if ONE_SIDED.contains(&name) => OpKind::OneSided(row.one_sided()?),
         // Files in the job's own directory have no number here.
         "open" if row.numbers[Field::Directory as usize].is_none() => OpKind::Open { file: row.file()? },
         "close" if row.numbers[Field::Directory as usize].is_none() => OpKind::Close { file: row.file()? },

@@ -1,8 +1,8 @@
 //! Conversion of operations to rows.
 
-use odonata_workload::{Collective, Comm, OpKind, PROC_NULL, Request, Source, Tag};
+use odonata_workload::{Collective, Comm, OneSided, OpKind, PROC_NULL, Request, Source, Tag};
 
-use super::{ANY, COLLECTIVES, DETACHED, Field, NO_RANK, Numbers};
+use super::{ANY, COLLECTIVES, DETACHED, Field, NO_RANK, Numbers, ONE_SIDED};
 
 /// The arguments of an operation during conversion.
 struct Filled(Numbers);
@@ -29,12 +29,21 @@ impl Filled {
         self.set(Field::Comm, comm.0)
     }
 
+    fn one_sided(&mut self, call: &OneSided) -> &mut Filled {
+        if let OneSided::Access { bytes, .. } = *call {
+            self.set(Field::Bytes, bytes);
+        }
+        if let Some(target) = call.target() {
+            self.set(Field::Peer, peer_of(target));
+        }
+        if let Some(group) = call.group() {
+            self.set(Field::NewComm, group.0);
+        }
+        self.set(Field::Comm, call.comm().0)
+    }
+
     fn from(&mut self, source: Source, tag: Tag, fields: [Field; 2]) -> &mut Filled {
-        let peer = match source {
-            Source::Any => ANY,
-            Source::Rank(PROC_NULL) => NO_RANK,
-            Source::Rank(rank) => rank.into(),
-        };
+        let peer = peer_of(source);
         let tag = match tag {
             Tag::Any => ANY,
             Tag::Is(tag) => tag.into(),
@@ -71,6 +80,15 @@ impl Filled {
             | Collective::Alltoallv { counts, .. } => self.set(Field::Counts, counts.0),
             Collective::Allgather { bytes, .. } | Collective::Alltoall { bytes, .. } => self.set(Field::Bytes, bytes),
         }
+    }
+}
+
+/// A rank, any rank or no rank as a number.
+fn peer_of(source: Source) -> i128 {
+    match source {
+        Source::Any => ANY,
+        Source::Rank(PROC_NULL) => NO_RANK,
+        Source::Rank(rank) => rank.into(),
     }
 }
 
@@ -111,6 +129,7 @@ const fn name(kind: &OpKind) -> &'static str {
         OpKind::CommSplit { .. } => "comm_split",
         OpKind::CommCreate { .. } => "comm_create",
         OpKind::CommFree { .. } => "comm_free",
+        OpKind::OneSided(call) => ONE_SIDED[call.index()],
         OpKind::Open { .. } => "open",
         OpKind::Close { .. } => "close",
         OpKind::Metadata { call, .. } => call.name(),
@@ -207,6 +226,7 @@ fn numbers(kind: &OpKind) -> Numbers {
             row.set(Field::Comm, comm.0).set(Field::NewComm, new.0)
         }
         OpKind::CommFree { comm } => row.set(Field::Comm, comm.0),
+        OpKind::OneSided(call) => row.one_sided(&call),
         OpKind::Open { file } | OpKind::Close { file } => row.set(Field::File, file),
         OpKind::Metadata { directory, file, .. } => row.set(Field::File, file).set(Field::Directory, directory),
         OpKind::Read { file, offset, bytes } | OpKind::Write { file, offset, bytes } => row.access(file, offset, bytes),

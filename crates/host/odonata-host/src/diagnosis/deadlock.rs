@@ -13,7 +13,7 @@
 //! The graph is built when no event is left, so nothing can remove an edge between blocked ranks. If a rank waits for
 //! any of several requests, it has the edges of all of them.
 
-use crate::Hosts;
+use crate::diagnosis::PartState;
 use crate::diagnosis::outcome::Blocked;
 use crate::diagnosis::run_state::RunState;
 use crate::mpi::sequence::communicator;
@@ -58,7 +58,7 @@ impl RunState<'_> {
             if let Some(way) = self.follow(root, &waits, &mut marks) {
                 let described = |&(rank, slot): &(u32, u32)| {
                     let part = self.part_of(rank);
-                    let activity = part.ranks.activity(slot);
+                    let activity = part.0.ranks.activity(slot);
                     part.describe_blocked(rank, &activity.op, activity.since)
                 };
                 return way.iter().map(described).collect();
@@ -107,9 +107,8 @@ impl RunState<'_> {
 
     /// The ranks of `target`, a wait target of `rank`, `rank` itself last.
     fn targets(&self, rank: u32, target: WaitTarget) -> Box<dyn Iterator<Item = u32> + '_> {
-        let part = self.part_of(rank);
-        let (job, _) = part.job_of(rank);
-        let first = part.job(job).first_rank;
+        let PartState(part) = self.part_of(rank);
+        let first = part.layout.job_of(rank).first_rank;
         match target {
             WaitTarget::Rank(other) => Box::new(std::iter::once(other)),
             WaitTarget::Any(comm) => {
@@ -120,17 +119,17 @@ impl RunState<'_> {
     }
 }
 
-impl Hosts {
+impl PartState<'_> {
     /// Adds the waits of each rank of this part to `waits`, which has a list per rank of all jobs.
-    fn waits(&self, waits: &mut [Vec<Wait>]) {
+    fn waits(self, waits: &mut [Vec<Wait>]) {
         let mut add = |rank: u32, request: u32, target: WaitTarget| {
             if let Some(slot) = self.waiter(request) {
                 waits[rank as usize].push(Wait { slot, target });
             }
         };
-        let matching = &self.mpi.matching;
+        let matching = &self.0.mpi.matching;
         for rank in matching.ranks() {
-            let first = self.layout.job_of(rank).first_rank;
+            let first = self.0.layout.job_of(rank).first_rank;
             for receive in matching.posted(rank) {
                 let target = match receive.source {
                     Source::Rank(source) => WaitTarget::Rank(first + source),
@@ -139,36 +138,36 @@ impl Hosts {
                 add(rank, receive.request, target);
             }
         }
-        for outgoing in self.mpi.rendezvous.outgoing() {
+        for outgoing in self.0.mpi.rendezvous.outgoing() {
             add(outgoing.rank, outgoing.request, WaitTarget::Rank(outgoing.to));
         }
-        for incoming in self.mpi.rendezvous.incoming() {
+        for incoming in self.0.mpi.rendezvous.incoming() {
             add(incoming.rank, incoming.request, WaitTarget::Rank(incoming.from));
         }
         // In the order of the programs, which does not depend on slots.
         for rank in matching.ranks() {
             let waits = &mut waits[rank as usize];
-            waits.sort_unstable_by_key(|wait| (self.ranks.activity(wait.slot).op.id, wait.target));
+            waits.sort_unstable_by_key(|wait| (self.0.ranks.activity(wait.slot).op.id, wait.target));
             waits.dedup_by_key(|wait| wait.target);
         }
     }
 
     /// The blocked operation that waits for `request`, if there is one.
-    fn waiter(&self, request: u32) -> Option<u32> {
+    fn waiter(self, request: u32) -> Option<u32> {
         let mut request = request;
         loop {
             if request == NIL {
                 return None;
             }
-            let slot = self.mpi.requests.get(request).waiter;
+            let slot = self.0.mpi.requests.get(request).waiter;
             if slot == NIL {
                 return None;
             }
-            let caller = self.mpi.calls.get(slot).caller;
+            let caller = self.0.mpi.calls.get(slot).caller;
             if caller != NIL {
-                return (self.ranks.activity(caller).phase == Phase::Blocked).then_some(caller);
+                return (self.0.ranks.activity(caller).phase == Phase::Blocked).then_some(caller);
             }
-            request = self.mpi.calls.schedule(slot)?.request;
+            request = self.0.mpi.calls.schedule(slot)?.request;
         }
     }
 }

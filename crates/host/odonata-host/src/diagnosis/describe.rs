@@ -1,16 +1,19 @@
 //! Descriptions of operations and failures, with all names and numbers.
 
-use crate::Hosts;
-use crate::diagnosis::outcome::{Failure, FailureKind, InvalidOperation};
-use crate::mpi::collective::{read_stamp, stamp};
+use crate::diagnosis::PartState;
+use crate::diagnosis::outcome::FailureKind;
+use crate::failure::{Failure, InvalidOperation};
+use crate::io::calls::Call;
 use crate::mpi::communicator::collective_of;
+use crate::mpi::stamp::{read_stamp, stamp};
 use crate::rank::zero_time_guard;
+use crate::timeline::CallKind;
 use odonata_storage::{ClientId, Requester};
 use odonata_workload::{Comm, OpKind, PROC_NULL, Request, Source, Tag};
 
-impl Hosts {
+impl PartState<'_> {
     /// Describes a failure, with all names and numbers.
-    pub(crate) fn describe_failure(&self, failure: &Failure) -> (FailureKind, String) {
+    pub(crate) fn describe_failure(self, failure: &Failure) -> (FailureKind, String) {
         match *failure {
             Failure::Mismatch {
                 rank,
@@ -31,7 +34,7 @@ impl Hosts {
                 };
                 let text = format!(
                     "{} is in {} (operation {}), but rank {source} is in {name} number {call}{detail}",
-                    self.layout.name(rank),
+                    self.0.layout.name(rank),
                     describe_operation(&op.kind),
                     op.id.0
                 );
@@ -42,7 +45,7 @@ impl Hosts {
                 let text = format!(
                     "{} has ended, but rank {source} sent it a message in {name} number {call}: \
                      the ranks call different collectives",
-                    self.layout.name(rank)
+                    self.0.layout.name(rank)
                 );
                 (FailureKind::CollectiveMismatch, text)
             }
@@ -55,7 +58,7 @@ impl Hosts {
             } => {
                 let text = format!(
                     "{}: a message of {bytes} B from rank {source} with tag {tag} matched a receive with a buffer of {buffer} B",
-                    self.layout.name(rank)
+                    self.0.layout.name(rank)
                 );
                 (FailureKind::Truncation, text)
             }
@@ -76,7 +79,7 @@ impl Hosts {
                     }
                     InvalidOperation::TooManyCollectives => format!(
                         "at most {} non-blocking collectives can be active on a communicator",
-                        crate::mpi::collective::MOST_BACKGROUND
+                        crate::mpi::stamp::MOST_BACKGROUND
                     ),
                     InvalidOperation::Active(u32::MAX) => "a persistent request needs a number".to_owned(),
                     InvalidOperation::Active(request) => format!("request {request} is in use"),
@@ -94,7 +97,7 @@ impl Hosts {
                 };
                 let text = format!(
                     "{}: {} (operation {}): {why}",
-                    self.layout.name(rank),
+                    self.0.layout.name(rank),
                     describe_operation(&op.kind),
                     op.id.0
                 );
@@ -102,20 +105,22 @@ impl Hosts {
             }
             Failure::Program { rank, at } => {
                 let why = self
+                    .0
                     .ranks
                     .program_failure(rank, at)
                     .unwrap_or_else(|| "the program cannot continue".to_owned());
-                (FailureKind::Program, format!("{}: {why}", self.layout.name(rank)))
+                (FailureKind::Program, format!("{}: {why}", self.0.layout.name(rank)))
             }
             Failure::Endless { rank, op } => {
                 let program = self
+                    .0
                     .layout
                     .program(rank)
                     .map_or(String::new(), |program| program.describe());
                 let text = format!(
                     "{}: {} (operation {}), after {} at one instant: the program runs forever without a \
                      computation or a wait that takes time; its program: {program}",
-                    self.layout.name(rank),
+                    self.0.layout.name(rank),
                     describe_operation(&op.kind),
                     op.id.0,
                     zero_time_guard::bound(&op.kind),
@@ -125,7 +130,7 @@ impl Hosts {
             Failure::NoServer { rank, op } => {
                 let text = format!(
                     "{}: {} (operation {}), but the rank has no storage server",
-                    self.layout.name(rank),
+                    self.0.layout.name(rank),
                     describe_operation(&op.kind),
                     op.id.0
                 );
@@ -159,18 +164,18 @@ impl Hosts {
             Failure::NoAnswer {
                 client,
                 server,
-                call,
+                operation,
                 since,
             } => {
                 let text = format!(
                     "{}: {} server {server} has not answered any attempt at the {} called at {:.9} s (storage.client)",
                     self.client_name(client),
-                    if server < self.layout.first_metadata {
+                    if server < self.0.layout.first_metadata {
                         "storage"
                     } else {
                         "metadata"
                     },
-                    call.name(),
+                    Call::from(operation).name(),
                     since.seconds()
                 );
                 (FailureKind::ServerFailed, text)
@@ -192,11 +197,11 @@ impl Hosts {
     }
 }
 
-impl Hosts {
+impl PartState<'_> {
     /// The name of a client of a storage server: a rank, or a server of the upper tier.
-    fn client_name(&self, client: ClientId) -> String {
+    fn client_name(self, client: ClientId) -> String {
         match client.requester() {
-            Requester::Rank(rank) => self.layout.name(rank),
+            Requester::Rank(rank) => self.0.layout.name(rank),
             Requester::Server(server) => format!("storage server {server}"),
         }
     }
@@ -312,6 +317,13 @@ pub(crate) fn describe_operation(kind: &OpKind) -> String {
             format!("CommCreate of communicator {} {}", new.0, describe_communicator(comm))
         }
         OpKind::CommFree { comm } => format!("CommFree {}", describe_communicator(comm)),
+        OpKind::OneSided(call) => format!(
+            "{}{} {}",
+            CallKind::of(kind).name(),
+            call.target()
+                .map_or(String::new(), |target| format!(" to {}", source(target))),
+            describe_communicator(call.comm())
+        ),
         OpKind::Open { file } => format!("Open file {file}"),
         OpKind::Close { file } => format!("Close file {file}"),
         OpKind::Metadata { call, directory, file } => format!("{call:?} file {file} of directory {directory}"),

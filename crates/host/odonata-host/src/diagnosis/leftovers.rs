@@ -9,14 +9,15 @@
 //! | a message that was never received | receiver, sender, tag, size |
 //! | an incomplete non-blocking collective, which not all members called | rank, operation |
 //! | a complete request that was neither waited for nor freed | rank, operation, number |
+//! | a complete one-sided access that no flush or other end of an epoch took | rank, operation |
 //!
 //! Idle persistent requests, communicators that were not freed, and open files block no rank and do not count.
 
-use crate::Hosts;
+use crate::diagnosis::PartState;
 use crate::diagnosis::describe::{describe_communicator, describe_operation};
 use crate::diagnosis::run_state::RunState;
 use crate::mpi::matching::Poster;
-use crate::mpi::request::RequestKind;
+use crate::mpi::request::kind::RequestKind;
 use crate::mpi::sequence::{communicator, of_collective};
 use odonata_workload::{Op, OpId, Source, Tag};
 
@@ -67,9 +68,9 @@ impl RunState<'_> {
     /// Describes the leftovers of the programs; `None` if there are none. Valid when all ranks have ended and no event
     /// is left.
     pub(crate) fn describe_leftovers(&self) -> Option<String> {
-        let mut leftovers: Vec<Leftover> = self.parts().iter().flat_map(|part| part.leftovers()).collect();
+        let mut leftovers: Vec<Leftover> = self.parts().flat_map(|part| part.leftovers()).collect();
         leftovers.sort_by_key(Leftover::place);
-        let any = self.any();
+        let any = PartState(self.any());
         let mut texts: Vec<String> = leftovers
             .iter()
             .take(MOST_DESCRIBED)
@@ -82,11 +83,11 @@ impl RunState<'_> {
     }
 }
 
-impl Hosts {
+impl PartState<'_> {
     /// The leftovers of the ranks of this part.
-    fn leftovers(&self) -> Vec<Leftover> {
+    fn leftovers(self) -> Vec<Leftover> {
         let mut list = Vec::new();
-        let (matching, requests) = (&self.mpi.matching, &self.mpi.requests);
+        let (matching, requests) = (&self.0.mpi.matching, &self.0.mpi.requests);
         for rank in matching.ranks() {
             // A receive of a collective is reported as its operation.
             let receives = matching
@@ -118,7 +119,7 @@ impl Hosts {
                 kind: request.kind,
             }));
         }
-        let mut collectives: Vec<(u32, Op)> = self.mpi.calls.background().collect();
+        let mut collectives: Vec<(u32, Op)> = self.0.mpi.calls.background().collect();
         // The order of slots does not follow the order of calls.
         collectives.sort_unstable_by_key(|&(rank, op)| (rank, op.id));
         list.extend(
@@ -129,7 +130,7 @@ impl Hosts {
         list
     }
 
-    fn describe_leftover(&self, leftover: &Leftover) -> String {
+    fn describe_leftover(self, leftover: &Leftover) -> String {
         match *leftover {
             Leftover::Receive {
                 rank,
@@ -146,7 +147,7 @@ impl Hosts {
                     Tag::Is(tag) => format!("tag {tag}"),
                     Tag::Any => "any tag".into(),
                 };
-                let (name, on) = (self.layout.name(rank), describe_communicator(communicator(context)));
+                let (name, on) = (self.0.layout.name(rank), describe_communicator(communicator(context)));
                 format!(
                     "{name}: a receive from {source} with {tag} {on} (operation {}) got no message",
                     op.0
@@ -159,11 +160,11 @@ impl Hosts {
                 context,
                 bytes,
             } => {
-                let (name, on) = (self.layout.name(rank), describe_communicator(communicator(context)));
+                let (name, on) = (self.0.layout.name(rank), describe_communicator(communicator(context)));
                 format!("{name}: a message of {bytes} B from rank {source} with tag {tag} {on} was never received")
             }
             Leftover::Collective { rank, op } => {
-                let (name, what) = (self.layout.name(rank), describe_operation(&op.kind));
+                let (name, what) = (self.0.layout.name(rank), describe_operation(&op.kind));
                 format!(
                     "{name}: {what} (operation {}) was not called by all ranks of its communicator",
                     op.id.0
@@ -175,9 +176,13 @@ impl Hosts {
                     RequestKind::Receive => "a receive",
                     RequestKind::Io => "a read or write",
                     RequestKind::Collective => "a non-blocking collective",
+                    RequestKind::Access => "an access",
                     RequestKind::Nothing => "a message to or from no rank",
                 };
-                let name = self.layout.name(rank);
+                let name = self.0.layout.name(rank);
+                if kind == RequestKind::Access {
+                    return format!("{name}: {what} (operation {op}) was never flushed");
+                }
                 format!("{name}: request {number}, {what} (operation {op}), was never waited for")
             }
         }

@@ -1,6 +1,7 @@
 //! Run state: a view of all parts of the hosts between events, and the outcome of the run.
 
 use crate::Hosts;
+use crate::diagnosis::PartState;
 use crate::diagnosis::outcome::{Blocked, BlockedWrite, FailureKind, HostOutcome};
 use crate::job::status::JobStatuses;
 use odonata_engine::Time;
@@ -22,8 +23,8 @@ impl<'a> RunState<'a> {
         RunState(parts)
     }
 
-    pub(crate) fn parts(&self) -> &[&'a Hosts] {
-        &self.0
+    pub(crate) fn parts(&self) -> impl Iterator<Item = PartState<'a>> {
+        self.0.iter().map(|&part| PartState(part))
     }
 
     /// Any part, for state that all parts share.
@@ -32,10 +33,10 @@ impl<'a> RunState<'a> {
     }
 
     /// The part of rank `rank`, numbered over all jobs.
-    pub(crate) fn part_of(&self, rank: u32) -> &'a Hosts {
+    pub(crate) fn part_of(&self, rank: u32) -> PartState<'a> {
         let lp = self.any().layout.place(rank).lp;
         let part = self.0.partition_point(|part| part.layout.processes.end <= lp);
-        self.0[part]
+        PartState(self.0[part])
     }
 
     pub(crate) fn ranks(&self) -> u32 {
@@ -50,22 +51,22 @@ impl<'a> RunState<'a> {
 
     /// The ranks that have been blocked longest, ten at most; a rank with several streams by its first operation.
     pub fn blocked(&self) -> Vec<Blocked> {
-        let mut blocked: Vec<(Time, u32, Op)> = self.0.iter().flat_map(|part| part.all_blocked()).collect();
+        let mut blocked: Vec<(Time, u32, Op)> = self.parts().flat_map(|part| part.all_blocked()).collect();
         blocked.sort_unstable_by_key(|&(since, rank, _)| (since, rank));
         blocked.truncate(MOST_DESCRIBED);
-        let described = |(since, rank, op): (Time, u32, Op)| self.any().describe_blocked(rank, &op, since);
+        let any = PartState(self.any());
+        let described = |(since, rank, op): (Time, u32, Op)| any.describe_blocked(rank, &op, since);
         blocked.into_iter().map(described).collect()
     }
 
     /// The outcome of the run. Valid when no event is left, or when the hosts have halted it.
     pub fn outcome(&self) -> HostOutcome {
         // The part of the failed rank describes it: only that part knows the position in the rank's program.
-        let failures = self.0.iter().filter_map(|part| Some((part.first_failure()?, part)));
+        let failures = self.parts().filter_map(|part| Some((part.0.first_failure()?, part)));
         let failure = failures.min_by_key(|((at, failure), _)| (*at, failure.place()));
         let leftover = || {
             let leftovers = self
-                .0
-                .iter()
+                .parts()
                 .filter_map(|part| Some((part.collective_leftover()?, part)));
             leftovers.min_by_key(|(failure, _)| failure.place())
         };
@@ -75,7 +76,7 @@ impl<'a> RunState<'a> {
             return HostOutcome::Failed { kind, text };
         }
         let unfinished = self.job_statuses().unfinished();
-        let mut blocked_writes: Vec<BlockedWrite> = self.0.iter().flat_map(|part| part.blocked_writes()).collect();
+        let mut blocked_writes: Vec<BlockedWrite> = self.parts().flat_map(|part| part.blocked_writes()).collect();
         blocked_writes.sort_by_key(|write| write.server);
         match (blocked_writes.is_empty(), unfinished) {
             (false, _) => HostOutcome::StorageFull {
@@ -93,7 +94,7 @@ impl<'a> RunState<'a> {
             (true, _) => HostOutcome::Stalled {
                 blocked: self.blocked(),
                 unfinished,
-                unmatched: self.0.iter().map(|part| part.unmatched()).sum(),
+                unmatched: self.parts().map(|part| part.unmatched()).sum(),
                 cycle: self.cycle_of_waits(),
             },
         }

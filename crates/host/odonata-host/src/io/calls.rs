@@ -8,20 +8,28 @@
 //! | unlink | to its metadata server, then to every storage server that may have bytes of the file |
 //! | other calls for metadata | one, to its metadata server |
 //!
-//! [`write_behind`](super::write_behind) delays the end of writes, [`metadata`](super::metadata) and [`remove`](super::remove) have the order of
-//! requests.
+//! [`FileCalls`] is a layer over the storage [`Client`]: calls of ranks and answers of the client come in with the time,
+//! requests go to the client, and [`IoEffect`]s come out. [`write_behind`] delays the end of writes, [`metadata`] has the
+//! order of requests of the other calls.
 
-use crate::Hosts;
-use crate::context::HostContext;
-use crate::diagnosis::outcome::Failure;
-use crate::io::client::{Completed, NewRequest, RequestPart, Waiter};
+mod metadata;
+mod write_behind;
+
+pub(crate) use metadata::metadata_call;
+pub(crate) use write_behind::WritesBehind;
+
+use super::effect::IoEffect;
+use crate::context::Uses;
+use crate::io::client::{self, Client, Completed, NewRequest, RequestPart, Waiter};
+use crate::io::facts::IoObserver;
 use crate::io::lower_tier::object_on;
-use crate::io::write_behind::WritesBehind;
+use crate::layout::Layout;
 use crate::metrics::{IoOperation, IoRecord};
-use crate::payload::Payload;
-use crate::rank::activity::Activity;
+use crate::observe::Observers;
+use crate::params::HostParams;
+use crate::turn::Effects;
 use odonata_engine::{NIL, Pool, SparseStore, Time};
-use odonata_storage::{ClientId, MetadataCall, Requester, StorageOperation, SyncDepth};
+use odonata_storage::{ClientId, MetadataCall, MetadataParams, Requester, StorageOperation};
 use odonata_units::Bytes;
 
 /// The kind of a call.
@@ -73,6 +81,8 @@ pub(crate) struct OpenCall {
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
     pub(crate) start: Time,
+    /// Whether a read goes on without data that a failed server has lost.
+    pub(crate) tolerates_loss: bool,
     /// The first server asked, or the metadata server, as [`IoRecord::server`] has it.
     pub(crate) server: u32,
     /// Storage servers asked.
@@ -98,6 +108,7 @@ impl OpenCall {
             offset,
             bytes,
             start: now,
+            tolerates_loss: false,
             server: NIL,
             parts: 0,
             timeouts: 0,
@@ -110,16 +121,39 @@ odonata_engine::slots!(OpenCall);
 
 /// Calls under way of the ranks of a part of the machine.
 #[derive(Debug)]
-pub(crate) struct OpenCalls {
-    pub(crate) calls: Pool<OpenCall>,
+pub(crate) struct FileCalls {
+    layout: Layout,
+    /// Whether there are several tiers of servers.
+    tiered: bool,
+    /// Whether storage servers hear of removed files.
+    removes: bool,
+    /// Whether a sync waits for the last tier.
+    syncs_last_tier: bool,
+    metadata: Option<MetadataParams>,
+    calls: Pool<OpenCall>,
     /// Writes that have not been acknowledged; no cells where no job may write behind.
-    pub(crate) behind: SparseStore<WritesBehind>,
+    behind: SparseStore<WritesBehind>,
 }
-odonata_engine::journalled!(OpenCalls { calls, behind });
+odonata_engine::journalled!(FileCalls { calls, behind });
 
-impl OpenCalls {
-    pub(crate) fn new(behind: SparseStore<WritesBehind>) -> Self {
-        OpenCalls {
+/// The time of an input to the calls, the client for their requests, the records, and the list for their effects.
+pub(crate) struct CallTurn<'a> {
+    pub(crate) now: Time,
+    pub(crate) client: &'a mut Client,
+    /// Effects of the client.
+    pub(crate) requests: &'a mut client::Effects,
+    pub(crate) observers: &'a mut Observers,
+    pub(crate) effects: &'a mut Effects<IoEffect>,
+}
+
+impl FileCalls {
+    pub(crate) fn new(params: &HostParams, layout: Layout, behind: SparseStore<WritesBehind>) -> Self {
+        FileCalls {
+            layout,
+            tiered: !params.tiers.is_empty(),
+            removes: params.removes,
+            syncs_last_tier: params.sync == odonata_storage::SyncDepth::Below,
+            metadata: params.metadata,
             calls: Pool::new(),
             behind,
         }
@@ -129,52 +163,35 @@ impl OpenCalls {
     pub(crate) fn live(&self) -> u32 {
         self.calls.live()
     }
-}
 
-impl Hosts {
-    /// Begins a read or write of (file, offset, bytes) for operation `slot`; `request` completes with it.
-    pub(crate) fn start_io<C: HostContext>(
-        &mut self,
-        ctx: &mut C,
-        slot: u32,
-        write: bool,
-        (file, offset, bytes): (u64, u64, u64),
-        request: u32,
-    ) {
-        let Activity { op, rank, .. } = *self.ranks.activity(slot);
-        if self.layout.place(rank).server == NIL {
-            self.fail(ctx, Failure::NoServer { rank, op });
+    /// Begins `call`, a read, a write or a stage-in, of a rank with a server.
+    pub(crate) fn begin<M: Uses>(&mut self, turn: &mut CallTurn<'_>, call: OpenCall) {
+        let OpenCall { call: kind, rank, .. } = call;
+        let slot = self.calls.allocate::<M>(call);
+        if kind == Call::Read && self.writes_behind(rank) > 0 {
+            self.wait_for_writes::<M>(slot);
             return;
         }
-        let call = if write { Call::Write } else { Call::Read };
-        let call = OpenCall::new(ctx.now(), call, (rank, request), (file, offset, bytes));
-        let call = self.io.calls.calls.allocate::<C>(call);
-        match write {
-            true => {
-                self.access_range(ctx, call);
-                if self.layout.job_of(rank).files.write_behind > Bytes::ZERO {
-                    self.write_behind(ctx, call);
-                }
-            }
-            false if self.io.calls.writes_behind(rank) > 0 => self.wait_for_writes::<C>(call),
-            false => self.access_range(ctx, call),
+        self.access_range::<M>(turn, slot);
+        if kind == Call::Write && self.writes_behind_at_most(rank) > Bytes::ZERO {
+            self.write_behind::<M>(turn, slot);
         }
     }
 
     /// Asks the servers that have parts of the range of `slot`, a read, a write or a stage-in.
-    pub(crate) fn access_range<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
+    fn access_range<M: Uses>(&mut self, turn: &mut CallTurn<'_>, slot: u32) {
         let OpenCall {
             call,
             rank,
             file,
             offset,
             bytes,
+            tolerates_loss,
             ..
-        } = *self.io.calls.calls.get(slot);
+        } = *self.calls.get(slot);
         let place = self.layout.place(rank);
         let files = self.layout.job(place.job).files;
-        let name = files.name(file).object();
-        let tiered = !self.params.tiers.is_empty();
+        let (name, tiered) = (files.name(file).object(), self.tiered);
         let parts = files.layout.parts(file, (offset, bytes), place.server);
         let parts = parts.map(|part| RequestPart {
             server: part.server,
@@ -190,24 +207,24 @@ impl Hosts {
             Call::StageIn => StorageOperation::Stage,
             Call::Read | Call::Metadata(_) => StorageOperation::Read {
                 rerouted: false,
-                tolerates_loss: self.ranks.reads_survivors(rank),
+                tolerates_loss,
             },
         };
-        self.io.calls.calls.edit::<C>(slot).parts = parts.len() as u32;
-        self.request_for_call(ctx, slot, operation, parts);
+        self.calls.edit::<M>(slot).parts = parts.len() as u32;
+        self.request::<M>(turn, slot, operation, parts);
     }
 
     /// Asks `servers`, at least one, each for all that it has of the file of call `slot`.
-    pub(crate) fn access_file<C: HostContext>(
+    fn access_file<M: Uses>(
         &mut self,
-        ctx: &mut C,
+        turn: &mut CallTurn<'_>,
         slot: u32,
         operation: StorageOperation,
         servers: &[u32],
     ) {
-        let OpenCall { rank, file, .. } = *self.io.calls.calls.get(slot);
+        let OpenCall { rank, file, .. } = *self.calls.get(slot);
         let files = self.layout.job_of(rank).files;
-        let (name, tiered) = (files.name(file).object(), !self.params.tiers.is_empty());
+        let (name, tiered) = (files.name(file).object(), self.tiered);
         let parts = servers.iter().map(|&server| {
             let object = match tiered {
                 true => object_on(&files.layout, name, server),
@@ -215,19 +232,19 @@ impl Hosts {
             };
             RequestPart::whole(server, object)
         });
-        self.io.calls.calls.edit::<C>(slot).parts = servers.len() as u32;
-        self.request_for_call(ctx, slot, operation, parts);
+        self.calls.edit::<M>(slot).parts = servers.len() as u32;
+        self.request::<M>(turn, slot, operation, parts);
     }
 
     /// Begins a request of call `slot`.
-    pub(crate) fn request_for_call<C: HostContext>(
+    fn request<M: Uses>(
         &mut self,
-        ctx: &mut C,
+        turn: &mut CallTurn<'_>,
         slot: u32,
         operation: StorageOperation,
         parts: impl ExactSizeIterator<Item = RequestPart>,
     ) {
-        let OpenCall { rank, start, .. } = *self.io.calls.calls.get(slot);
+        let OpenCall { rank, start, .. } = *self.calls.get(slot);
         let what = NewRequest {
             client: ClientId::from(Requester::Rank(rank)),
             owner: self.layout.place(rank).job,
@@ -235,109 +252,83 @@ impl Hosts {
             waiter: Waiter::Call(slot),
             since: start,
         };
-        let (now, mut first) = (ctx.now(), NIL);
-        self.ask_client(ctx, |client, effects| {
-            first = client.begin::<C>(now, what, parts, effects);
-        });
-        let cell = self.io.calls.calls.edit::<C>(slot);
+        let first = turn.client.begin::<M>(turn.now, what, parts, turn.requests);
+        let cell = self.calls.edit::<M>(slot);
         if cell.server == NIL {
             cell.server = first;
         }
     }
 
-    /// Synchronizes the file of call `slot` at all servers that may have bytes of it.
-    pub(crate) fn sync_file<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
-        let OpenCall { rank, file, .. } = *self.io.calls.calls.get(slot);
-        let place = self.layout.place(rank);
-        let files = self.layout.job(place.job).files;
-        let servers: Vec<u32> = files.layout.servers_of(file, place.server).collect();
-        let to_last_tier = self.params.sync == SyncDepth::Below;
-        self.access_file(ctx, slot, StorageOperation::Sync { to_last_tier }, &servers);
-    }
-
-    /// A request of call `slot` is complete: begins the next one, or ends the call.
-    pub(crate) fn call_answered<C: HostContext>(&mut self, ctx: &mut C, slot: u32, completed: Completed) {
+    /// A request of call `slot` is complete: begins the next one, or ends the call. Returns the rank of a stage-in, which
+    /// has ended.
+    pub(crate) fn answered<M: Uses>(
+        &mut self,
+        turn: &mut CallTurn<'_>,
+        slot: u32,
+        completed: Completed,
+    ) -> Option<u32> {
         if completed.timeouts > 0 {
-            self.io.calls.calls.edit::<C>(slot).timeouts += completed.timeouts;
+            self.calls.edit::<M>(slot).timeouts += completed.timeouts;
         }
         match completed.operation {
-            StorageOperation::Read { .. } | StorageOperation::Write => self.end_transfer(ctx, slot, completed),
+            StorageOperation::Read { .. } | StorageOperation::Write => self.end_transfer::<M>(turn, slot, completed),
             StorageOperation::Stage => {
-                let rank = self.io.calls.calls.get(slot).rank;
-                self.io.calls.calls.free::<C>(slot);
-                self.file_staged(ctx, rank);
+                let rank = self.calls.get(slot).rank;
+                self.calls.free::<M>(slot);
+                return Some(rank);
             }
-            StorageOperation::Sync { .. } => self.servers_synced(ctx, slot),
-            StorageOperation::Remove => self.end_metadata_call(ctx, slot),
-            StorageOperation::Metadata(_) => self.metadata_answered(ctx, slot),
+            StorageOperation::Sync { .. } => self.servers_synced::<M>(turn, slot),
+            StorageOperation::Remove => self.end_metadata::<M>(turn, slot),
+            StorageOperation::Metadata(_) => self.metadata_answered::<M>(turn, slot),
         }
+        None
     }
 
     /// Read or write `slot` has ended.
-    fn end_transfer<C: HostContext>(&mut self, ctx: &mut C, slot: u32, completed: Completed) {
-        let call = *self.io.calls.calls.get(slot);
-        let OpenCall { rank, bytes, start, .. } = call;
-        let write = call.call == Call::Write;
-        let end = ctx.now();
-        let metrics = self.records.edit_metrics::<C>(rank);
-        match write {
-            true => metrics.bytes_written += bytes,
-            false => metrics.bytes_read += bytes,
-        }
-        let first = if metrics.io_operations == 0 {
-            start
-        } else {
-            metrics.io_first.min(start)
+    fn end_transfer<M: Uses>(&mut self, turn: &mut CallTurn<'_>, slot: u32, completed: Completed) {
+        let call = *self.calls.get(slot);
+        let rank = call.rank;
+        let (operation, first_byte) = match call.call {
+            Call::Write => (IoOperation::Write, completed.first_data),
+            _ => (IoOperation::Read, completed.first_data),
         };
-        metrics.io_first = first;
-        metrics.io_last = end;
-        metrics.io_operations += 1;
-        metrics.io_duration_ps += u128::from((end - start).0);
-        let layout = &self.layout;
-        self.records.add_io::<C>(end, || IoRecord {
-            job: layout.place(rank).job,
-            rank: layout.local(rank),
-            server: call.server,
-            operation: if write { IoOperation::Write } else { IoOperation::Read },
-            file: call.file,
-            bytes,
-            start,
-            end,
-            offset: call.offset,
-            first_byte: completed.first_data.min(end),
-            servers: call.parts,
-            timeouts: call.timeouts,
-        });
+        self.record::<M>(turn, &call, (operation, call.bytes, call.parts), first_byte);
         if completed.lost {
-            self.ranks.note_lost::<C>(rank);
+            turn.effects.push(IoEffect::DataLost { rank });
         }
-        if write && self.layout.job_of(rank).files.write_behind > Bytes::ZERO {
-            self.end_write_behind(ctx, slot);
+        if operation == IoOperation::Write && self.writes_behind_at_most(rank) > Bytes::ZERO {
+            self.end_write_behind::<M>(turn, slot);
         } else {
-            self.complete(ctx, call.request);
+            let request = call.request;
+            turn.effects.push(IoEffect::Complete { request });
         }
-        self.io.calls.calls.free::<C>(slot);
-        self.advance(ctx, rank);
+        self.calls.free::<M>(slot);
+        turn.effects.push(IoEffect::Advance { rank });
     }
 
-    /// Job `owner` has ended, of which `rank` is the first: tells the servers that wait for it.
-    pub(crate) fn tell_servers<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
-        let owner = self.layout.place(rank).job;
-        let stages_out = self.layout.job(owner).stage_out;
-        let control = self.params.io_control_message.0;
-        let client = ClientId::from(Requester::Rank(rank));
-        // Servers of the last tier have no lower tier to drain to.
-        for tier in 0..self.params.tiers.len().saturating_sub(1) {
-            let tier = &self.params.tiers[tier];
-            let (servers, drains) = (tier.first..tier.first + tier.servers, tier.drains_at_job_end);
-            for server in servers.filter(|_| drains || stages_out) {
-                let payload = Payload::JobEnded {
-                    from: rank,
-                    server,
-                    owner,
-                };
-                self.send_to_server(ctx, (client, server), (owner, control), payload, Time::ZERO);
-            }
-        }
+    /// Records `call`, which ends now.
+    fn record<M: Uses>(
+        &self,
+        turn: &mut CallTurn<'_>,
+        call: &OpenCall,
+        (operation, bytes, servers): (IoOperation, u64, u32),
+        first_byte: Time,
+    ) {
+        let rank = call.rank;
+        let record = IoRecord {
+            job: self.layout.place(rank).job,
+            rank: self.layout.local(rank),
+            server: call.server,
+            operation,
+            file: call.file,
+            bytes,
+            start: call.start,
+            end: turn.now,
+            offset: call.offset,
+            first_byte: first_byte.min(turn.now),
+            servers,
+            timeouts: call.timeouts,
+        };
+        turn.observers.file_call_ends::<M>(rank, &record);
     }
 }

@@ -7,17 +7,11 @@
 
 use std::sync::Arc;
 
-use odonata_engine::{Store, Time, journalled};
-use odonata_storage::{ClientId, FileLayout, Origin, RequestHeader, Requester, StorageOperation};
-use odonata_units::{Bandwidth, Bytes, mix64};
+use odonata_engine::{Mode, Store, Time, journalled};
+use odonata_storage::FileLayout;
+use odonata_units::{Bandwidth, mix64};
 
-use crate::Hosts;
-use crate::context::HostContext;
-use crate::event::HostEvent;
-use crate::io::client::{NewRequest, RequestPart, Waiter};
-use crate::io::facts::IoObserver;
-use crate::lost::OutsideBlock;
-use crate::payload::Payload;
+use crate::io::facts::OutsideBlock;
 
 /// A tier of storage servers, as its clients know it.
 #[derive(Clone, Debug)]
@@ -68,6 +62,30 @@ impl OutsideLinks {
             links: Store::filled(servers, LinkState::default()),
         }
     }
+
+    /// The node of server `local` sends a block of `owner` that takes `time` on the link, ready at `ready`.
+    pub(super) fn sends<M: Mode>(&mut self, local: u32, owner: u16, ready: Time, time: Time) -> OutsideBlock {
+        let (begin, end) = take_link(&mut self.links.edit::<M>(local).out, ready, time);
+        OutsideBlock {
+            link: (local, true),
+            owner,
+            ready,
+            begin,
+            end,
+        }
+    }
+
+    /// The same in the other direction.
+    pub(super) fn receives<M: Mode>(&mut self, local: u32, owner: u16, ready: Time, time: Time) -> OutsideBlock {
+        let (begin, end) = take_link(&mut self.links.edit::<M>(local).into, ready, time);
+        OutsideBlock {
+            link: (local, false),
+            owner,
+            ready,
+            begin,
+            end,
+        }
+    }
 }
 
 /// The name of what a server has of an object: bytes of a striped object are numbered anew on each server.
@@ -78,176 +96,31 @@ pub(crate) fn object_on(layout: &FileLayout, object: u64, server: u32) -> u64 {
     }
 }
 
-/// The time at which `bytes` have gone over a link that is free at `free`, which becomes this time.
-fn take_link(free: &mut Time, now: Time, rate: Bandwidth, bytes: u64) -> Time {
-    *free = now.max(*free) + rate.time_for(Bytes(bytes));
-    *free
-}
-
-impl Hosts {
-    /// Asks the lower tier for what `origin` at `server` (its number in the part) waits for.
-    pub(crate) fn ask_lower_tier<C: HostContext>(
-        &mut self,
-        ctx: &mut C,
-        (server, origin): (u32, Origin),
-        owner: u16,
-        operation: StorageOperation,
-        (object, offset, bytes): (u64, u64, u64),
-    ) {
-        let (now, server) = (ctx.now(), self.io.servers.number(server));
-        // For a drain, or data that are read ahead, there is no request.
-        let request = self.io.servers.servers().measured().request_of(origin);
-        let aside = self.io_observer().server_asks_below(request, now);
-        let upper = self.layout.tier_of(server);
-        let (place, tier) = (server - self.params.tiers[upper].first, &self.params.tiers[upper + 1]);
-        let (first, layout) = (tier.first, tier.layout);
-        // The layout of object servers does not use it.
-        let home = tier.homes.get(place as usize).copied().unwrap_or(0);
-        let what = NewRequest {
-            client: ClientId::from(Requester::Server(server)),
-            owner,
-            operation,
-            waiter: Waiter::Server(origin),
-            since: now,
-        };
-        match operation {
-            StorageOperation::Sync { .. } | StorageOperation::Remove => {
-                let parts = layout.servers_of(object, home);
-                let parts = parts.map(|lower| RequestPart::whole(first + lower, object_on(&layout, object, lower)));
-                self.ask_client(ctx, |client, effects| {
-                    client.begin::<C>(now, what, parts, effects);
-                });
-            }
-            _ => {
-                let parts = layout.parts(object, (offset, bytes), home);
-                let parts = parts.map(|part| RequestPart {
-                    server: first + part.server,
-                    object: object_on(&layout, object, part.server),
-                    offset: part.offset,
-                    bytes: part.bytes,
-                });
-                self.ask_client(ctx, |client, effects| {
-                    client.begin::<C>(now, what, parts, effects);
-                });
-            }
-        }
-        self.io_observer().resume(aside);
-    }
-
-    /// The lower tier has answered what `origin` asked for.
-    pub(crate) fn lower_tier_answered<C: HostContext>(&mut self, ctx: &mut C, origin: Origin, lost: bool) {
-        self.state_piece_arrival::<C>(origin);
-        let now = ctx.now();
-        self.serve(ctx, |servers, actions| {
-            servers.lower_tier_answered::<C>(now, origin, lost, actions);
-        });
-    }
-
-    /// The way to `server`, if it is an object server of a file system.
-    pub(crate) fn way_outside(&self, server: u32) -> Option<Outside> {
-        if server >= self.layout.first_metadata {
-            return None;
-        }
-        let tier = self.params.tiers.get(self.layout.tier_of(server));
-        tier.and_then(|tier| tier.outside)
-    }
-
-    /// Sends a piece of a write, which `server` has asked for, from the client of `header`.
-    pub(crate) fn send_write_data<C: HostContext>(
-        &mut self,
-        ctx: &mut C,
-        server: u32,
-        header: RequestHeader,
-        (piece, bytes): (u32, u64),
-    ) {
-        let RequestHeader { client, owner, .. } = header;
-        let data = Payload::WriteData { server, header, piece };
-        let outside = match client.requester() {
-            Requester::Rank(_) => None,
-            Requester::Server(upper) => self.way_outside(server).map(|way| (upper, way)),
-        };
-        let Some((upper, Outside { link, latency })) = outside else {
-            self.send_to_server(ctx, (client, server), (owner, bytes), data, Time::ZERO);
-            return;
-        };
-        let (now, local) = (ctx.now(), self.layout.server(upper).local);
-        let free = &mut self.io.links.links.edit::<C>(local).out;
-        let begin = now.max(*free);
-        let sent = take_link(free, now, link, bytes);
-        let block = OutsideBlock {
-            link: (local, true),
-            owner,
-            ready: now,
-            begin,
-            end: sent,
-        };
-        let aside = self.io_observer().block_crosses::<C>(block, upper);
-        let control = self.params.io_control_message.0;
-        self.send_to_server(ctx, (client, server), (owner, control), data, sent - now + latency);
-        self.io_observer().resume(aside);
-    }
-
-    /// `server` has sent a piece of a read of `bytes` bytes to the client of `header`.
-    pub(crate) fn read_data_arrived<C: HostContext>(
-        &mut self,
-        ctx: &mut C,
-        server: u32,
-        header: RequestHeader,
-        bytes: u64,
-    ) {
-        let outside = match header.client.requester() {
-            Requester::Rank(_) => None,
-            Requester::Server(upper) => self.way_outside(server).map(|way| (upper, way)),
-        };
-        let Some((upper, Outside { link, latency })) = outside else {
-            self.data_arrived(ctx, header, bytes);
-            return;
-        };
-        // The message announces the data, which take the link now. An object server sends a part at once.
-        let RequestHeader { token, owner, .. } = header;
-        let place = self.layout.server(upper);
-        let bytes = self.io.client.missing(token);
-        let ready = ctx.now() + latency;
-        let free = &mut self.io.links.links.edit::<C>(place.local).into;
-        let begin = ready.max(*free);
-        let at = take_link(free, ready, link, bytes);
-        let block = OutsideBlock {
-            link: (place.local, false),
-            owner,
-            ready,
-            begin,
-            end: at,
-        };
-        let aside = self.io_observer().block_crosses::<C>(block, upper);
-        self.note_arrival::<C>(header);
-        self.io_observer().resume(aside);
-        let event = HostEvent::FromFileSystem { attempt: token };
-        ctx.schedule(place.lp, at.max(ctx.now() + Time::from_ps(1)), event);
-    }
-
-    /// The data of `attempt` have come over the link from the file system.
-    pub(crate) fn file_system_data_arrived<C: HostContext>(&mut self, ctx: &mut C, attempt: u32) {
-        let now = ctx.now();
-        self.io_observer().data_have_crossed(attempt, now);
-        let bytes = self.io.client.missing(attempt);
-        self.ask_client(ctx, |client, effects| {
-            client.data_arrived::<C>(now, attempt, bytes, effects);
-        });
-    }
+/// Begin and end of a block, ready at `ready`, that takes `time` on a link that is free at `free`, which becomes the end.
+fn take_link(free: &mut Time, ready: Time, time: Time) -> (Time, Time) {
+    let begin = ready.max(*free);
+    *free = begin + time;
+    (begin, *free)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use odonata_engine::Plain;
     use odonata_storage::Layout;
 
+    /// end = max(ready, end of the block before) + time, in each direction.
     #[test]
-    fn a_link_carries_one_block_after_the_other() {
-        let (mut free, ns) = (Time::ZERO, Time::from_ns);
-        let rate = Bandwidth(1e9);
-        assert_eq!(take_link(&mut free, ns(10), rate, 100), ns(110));
-        assert_eq!(take_link(&mut free, ns(20), rate, 50), ns(160));
-        assert_eq!(take_link(&mut free, ns(500), rate, 50), ns(550));
+    fn a_link_carries_one_block_after_the_other_in_each_direction() {
+        let ns = Time::from_ns;
+        let mut links = OutsideLinks::new(2);
+        let mut sends = |local, ready, time| links.sends::<Plain>(local, 0, ns(ready), ns(time));
+        assert_eq!((sends(0, 10, 100).begin, sends(0, 20, 50).begin), (ns(10), ns(110)));
+        assert_eq!((sends(0, 30, 0).end, sends(0, 500, 50).end), (ns(160), ns(550)));
+        assert_eq!(sends(1, 10, 100).end, ns(110), "each node has a link of its own");
+        let block = links.receives::<Plain>(0, 7, ns(10), ns(5));
+        assert_eq!((block.begin, block.end), (ns(10), ns(15)));
+        assert_eq!((block.owner, block.link), (7, (0, false)));
     }
 
     #[test]

@@ -8,16 +8,13 @@
 //! The messages are control messages on the job's account, the data go from tier to tier as a read from the lower tier does. Of a
 //! shared file of `b` bytes, rank `r` of `n` asks for `b r / n` to `b (r + 1) / n`. With `stage_wait = false` ranks start at once and
 //! read what has come, or fetch it themselves. What goes down at the job's end (`stage_out`) is reported as by `drain = "job-end"`
-//! ([`tell_servers`](Hosts::tell_servers)).
+//! ([`Io::tell_servers`](super::Io::tell_servers)).
 
-use odonata_engine::{Mode, NIL, SparseStore, Store, Time};
+use crate::context::Uses;
+use odonata_engine::{SparseStore, Store, Time};
 use odonata_storage::StageMetrics;
 
-use crate::Hosts;
-use crate::context::HostContext;
-use crate::io::calls::{Call, OpenCall};
 use crate::io::facts::IoObserver;
-use crate::payload::JobSignal;
 
 /// A file that is brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +31,7 @@ pub struct StageFile {
 
 impl StageFile {
     /// What rank `rank` of `ranks` asks for: file, first byte, length.
-    fn share(&self, rank: u32, ranks: u32) -> (u64, u64, u64) {
+    pub(super) fn share(&self, rank: u32, ranks: u32) -> (u64, u64, u64) {
         if self.per_rank {
             return (self.file + u64::from(rank), self.offset, self.bytes);
         }
@@ -88,6 +85,23 @@ impl RankStage {
     }
 }
 
+/// Whether a rank, with all ranks below it or alone, has its files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RankStaged {
+    Partly,
+    All,
+}
+
+impl RankStaged {
+    fn of(missing: u32) -> RankStaged {
+        if missing > 0 {
+            RankStaged::Partly
+        } else {
+            RankStaged::All
+        }
+    }
+}
+
 /// The stage-ins of the ranks of a part.
 #[derive(Debug)]
 pub(crate) struct Stages {
@@ -114,78 +128,58 @@ impl Stages {
         }
     }
 
-    fn note<M: Mode>(&mut self, job: u16, times: StageTimes) {
+    fn note<M: Uses>(&mut self, job: u16, times: StageTimes) {
         self.times.edit::<M>(u32::from(job)).absorb(&times);
     }
-}
 
-impl Hosts {
-    /// `rank` shall start: begins its stage-in; whether the program has to wait for it.
-    pub(crate) fn begin_stage_in<C: HostContext>(&mut self, ctx: &mut C, rank: u32) -> bool {
-        let number = self.layout.place(rank).job;
-        let (files, ranks, waits) = {
-            let job = self.layout.job(number);
-            (job.stage_in.len(), job.ranks, job.stage_wait)
-        };
-        if files == 0 || self.layout.place(rank).server == NIL {
-            return false;
-        }
-        let now = ctx.now();
+    /// (rank, job) asks for so many files. It has one more open, so that the stage-in does not end before all are asked for.
+    pub(super) fn begin<M: Uses>(&mut self, now: Time, (rank, job): (u32, u16), files: u32) {
         let times = StageTimes {
             from: Some(now),
             until: None,
         };
-        self.io.stages.note::<C>(number, times);
-        // One for us, so that it does not end half-way.
-        self.io.stages.ranks.edit::<C>(rank).open = files as u32 + 1;
-        for file in 0..files {
-            let what = self.layout.job(number).stage_in[file].share(self.layout.local(rank), ranks);
-            let call = OpenCall::new(now, Call::StageIn, (rank, NIL), what);
-            let call = self.io.calls.calls.allocate::<C>(call);
-            self.access_range(ctx, call);
-        }
-        self.file_staged(ctx, rank);
-        waits
+        self.note::<M>(job, times);
+        self.ranks.edit::<M>(rank).open = files + 1;
     }
 
-    /// A file of `rank` is in its buffers.
-    pub(crate) fn file_staged<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
-        let waits = self.layout.job_of(rank).stage_wait;
-        if waits {
-            self.io_observer().files_are_staged::<C>(rank);
+    /// A file of (rank, job) is in its buffers. `waits`: the observer, if the program waits for it.
+    pub(super) fn file_is_staged<M: Uses>(
+        &mut self,
+        now: Time,
+        (rank, job): (u32, u16),
+        waits: Option<&mut impl IoObserver>,
+    ) -> RankStaged {
+        if let Some(observer) = waits {
+            observer.files_are_staged::<M>(rank);
         }
-        let cell = self.io.stages.ranks.edit::<C>(rank);
+        let cell = self.ranks.edit::<M>(rank);
         cell.open -= 1;
-        if cell.open > 0 {
-            return;
+        let staged = RankStaged::of(cell.open);
+        if staged == RankStaged::All {
+            let times = StageTimes {
+                from: None,
+                until: Some(now),
+            };
+            self.note::<M>(job, times);
         }
-        let number = self.layout.place(rank).job;
-        let times = StageTimes {
-            from: None,
-            until: Some(ctx.now()),
-        };
-        self.io.stages.note::<C>(number, times);
-        if waits {
-            self.report_staged(ctx, rank);
-        }
+        staged
     }
 
-    /// `rank`, or all ranks of a branch below it, have their files.
-    pub(crate) fn report_staged<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
-        self.io_observer().files_are_staged::<C>(rank);
-        let cell = self.io.stages.ranks.edit::<C>(rank);
+    /// `rank`, or all ranks of a subtree below it, have their files.
+    pub(super) fn subtree_is_staged<M: Uses>(
+        &mut self,
+        now: Time,
+        rank: u32,
+        observer: &mut impl IoObserver,
+    ) -> RankStaged {
+        observer.files_are_staged::<M>(rank);
+        let cell = self.ranks.edit::<M>(rank);
         cell.unreported -= 1;
-        if cell.unreported > 0 {
-            return;
+        let staged = RankStaged::of(cell.unreported);
+        if staged == RankStaged::All {
+            observer.rank_is_staged::<M>(rank, now);
         }
-        self.io_observer().rank_is_staged::<C>(rank, ctx.now());
-        match self.parent(rank) {
-            Some(parent) => self.signal(ctx, rank, parent, JobSignal::RanksStaged),
-            None => {
-                self.pass_on(ctx, rank, JobSignal::Staged);
-                self.start_program(ctx, rank);
-            }
-        }
+        staged
     }
 }
 

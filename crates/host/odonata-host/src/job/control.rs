@@ -12,19 +12,17 @@
 //! messages and `ceil(log2 n)` steps each way. A rank reports when it and all ranks below it have ended. Rank 0 of a
 //! waiting job relays the signal after it has heard from every job that it waits for.
 //!
-//! A control message has [`CONTROL_BYTES`]. It takes the software and interface delays of an MPI message, or the local
+//! A control message has [`CONTROL_BYTES`](super::effect::CONTROL_BYTES). It takes the software and interface delays of an MPI message, or the local
 //! path between ranks of a node. It counts as packets of the sender's job but not as a message of a rank, and occupies
 //! no rank.
 
 use super::effect::JobEffect;
+use crate::context::Uses;
 use crate::layout::Layout;
 use crate::observe::Observer;
 use crate::payload::JobSignal;
 use crate::turn::Turn;
 use odonata_engine::{Mode, RangeStore, SparseStore, Store, Time};
-
-/// Size of a control message between ranks, in bytes: an envelope with job, rank and kind.
-pub const CONTROL_BYTES: u64 = 64;
 
 /// Signals that rank 0 of a job still waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -122,7 +120,7 @@ impl JobControl {
     }
 
     /// `rank` ends at `end`.
-    pub(crate) fn rank_ends<M: Mode>(&mut self, turn: &mut Turn<'_, JobEffect>, rank: u32, end: Time) {
+    pub(crate) fn rank_ends<M: Uses>(&mut self, turn: &mut Turn<'_, JobEffect>, rank: u32, end: Time) {
         let job = self.layout.job_of(rank);
         if job.tells_servers || !job.watchers.is_empty() {
             turn.observers.rank_ends::<M>(rank, end);
@@ -131,7 +129,7 @@ impl JobControl {
     }
 
     /// Reports the end of `rank`, or of all ranks of a subtree below it.
-    fn report_end<M: Mode>(&mut self, turn: &mut Turn<'_, JobEffect>, rank: u32) {
+    fn report_end<M: Uses>(&mut self, turn: &mut Turn<'_, JobEffect>, rank: u32) {
         turn.observers.end_is_reported::<M>(rank);
         let missing = self.unreported.edit::<M>(rank);
         *missing -= 1;
@@ -152,16 +150,16 @@ impl JobControl {
         }
     }
 
-    /// Relays a signal from `rank` to its children in the tree of its job.
-    pub(crate) fn pass_on(&self, turn: &mut Turn<'_, JobEffect>, rank: u32, signal: JobSignal) {
-        let job = self.layout.job_of(rank);
-        for child in children(rank - job.first_rank, job.ranks) {
-            turn.signals(rank, job.first_rank + child, signal);
+    /// `rank` and all ranks below it have their input: reports it, or lets the programs start if `rank` is rank 0.
+    pub(crate) fn ranks_are_staged(&self, turn: &mut Turn<'_, JobEffect>, rank: u32) {
+        match self.layout.parent(rank) {
+            Some(parent) => turn.signals(rank, parent, JobSignal::RanksStaged),
+            None => self.relay(turn, rank, JobSignal::Staged, JobEffect::StartProgram { rank }),
         }
     }
 
     /// Handles a control message from rank `from` that has arrived at `rank`.
-    pub(crate) fn signal_arrives<M: Mode>(
+    pub(crate) fn signal_arrives<M: Uses>(
         &mut self,
         turn: &mut Turn<'_, JobEffect>,
         from: u32,
@@ -178,14 +176,17 @@ impl JobControl {
         }
     }
 
-    /// Relays a signal, which then has `effect` at `rank`.
+    /// Relays a signal from `rank` to its children in the tree of its job; then it has `effect` at `rank`.
     fn relay(&self, turn: &mut Turn<'_, JobEffect>, rank: u32, signal: JobSignal, effect: JobEffect) {
-        self.pass_on(turn, rank, signal);
+        let job = self.layout.job_of(rank);
+        for child in children(rank - job.first_rank, job.ranks) {
+            turn.signals(rank, job.first_rank + child, signal);
+        }
         turn.effects.push(effect);
     }
 
     /// Tells `rank`, rank 0 of its job, that job `ended` has ended.
-    fn job_ended<M: Mode>(&mut self, turn: &mut Turn<'_, JobEffect>, rank: u32, ended: u16) {
+    fn job_ended<M: Uses>(&mut self, turn: &mut Turn<'_, JobEffect>, rank: u32, ended: u16) {
         let number = self.layout.place(rank).job;
         let job = self.layout.job(number);
         let (starts, stops) = (job.start_after.contains(&ended), job.until.contains(&ended));

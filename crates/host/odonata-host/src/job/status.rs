@@ -1,9 +1,9 @@
 //! Job status: the progress of each job in a few numbers, of one part or of all.
 
-use crate::Hosts;
 use crate::job::control::{Awaited, WaitingJob};
-use crate::layout::JobPlan;
+use crate::metrics::RankMetrics;
 use crate::plan::HostPlan;
+use crate::view::JobPlans;
 use odonata_engine::Time;
 
 /// The status of a job as known to some parts.
@@ -16,7 +16,7 @@ pub(crate) struct JobStatus {
     /// Messages sent by its ranks.
     pub(crate) sent: u64,
     /// Signals that its rank 0 still waits for; known only to the part of rank 0.
-    awaited: Awaited,
+    pub(crate) awaited: Awaited,
 }
 
 /// The status of all jobs, as known to some parts.
@@ -28,47 +28,20 @@ pub struct JobStatuses {
     pub last_event: Option<Time>,
 }
 
-impl Hosts {
-    /// The status of all jobs in this part.
-    pub fn job_statuses(&self) -> JobStatuses {
-        let mut jobs = vec![JobStatus::default(); self.layout.jobs.len()];
-        for (rank, metrics) in self.records.all_metrics() {
-            let job = &mut jobs[usize::from(self.layout.place(rank).job)];
-            job.ranks += 1;
-            job.finished += u32::from(metrics.finished);
-            job.started = earlier(job.started, metrics.start);
-            job.sent += metrics.sends;
-        }
-        for (number, job) in (0..).zip(&mut jobs) {
-            if self.layout.has(self.layout.job(number).first_rank) {
-                job.awaited = self.jobs.awaited(number);
-            }
-        }
-        JobStatuses {
-            jobs,
-            last_event: self.jobs.last_effective(),
-        }
-    }
-
-    /// Start time of the first rank of `job`, given the status of all parts; `None` if no rank has started.
-    pub fn started(&self, job: u16, statuses: &JobStatuses) -> Option<Time> {
-        let plan = self.layout.job(job);
-        if !plan.starts_later() {
-            return Some(plan.start);
-        }
-        statuses.jobs[usize::from(job)].started
-    }
-
-    /// The jobs that wait for others, in order, given the status of all parts.
-    pub fn waiting_jobs(&self, statuses: &JobStatuses) -> Vec<WaitingJob> {
-        statuses.waiting_jobs(&self.layout.jobs)
+impl JobStatus {
+    /// Adds a rank with these metrics.
+    pub(crate) fn add_rank(&mut self, metrics: &RankMetrics) {
+        self.ranks += 1;
+        self.finished += u32::from(metrics.finished);
+        self.started = earlier(self.started, metrics.start);
+        self.sent += metrics.sends;
     }
 }
 
 impl HostPlan {
-    /// The jobs that wait for others, in order, given the status of all parts.
-    pub fn waiting_jobs(&self, statuses: &JobStatuses) -> Vec<WaitingJob> {
-        statuses.waiting_jobs(self.jobs())
+    /// What was planned for the jobs.
+    pub fn plans(&self) -> JobPlans<'_> {
+        JobPlans(self.jobs())
     }
 }
 
@@ -77,7 +50,22 @@ fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
 }
 
 impl JobStatuses {
-    fn waiting_jobs(&self, plans: &[JobPlan]) -> Vec<WaitingJob> {
+    pub(crate) fn new(jobs: Vec<JobStatus>, last_event: Option<Time>) -> Self {
+        JobStatuses { jobs, last_event }
+    }
+
+    /// Start time of the first rank of `job`; `None` if no rank has started.
+    pub fn started(&self, plans: JobPlans<'_>, job: u16) -> Option<Time> {
+        let plan = &plans.0[usize::from(job)];
+        if !plan.starts_later() {
+            return Some(plan.start);
+        }
+        self.of(job).started
+    }
+
+    /// The jobs that wait for others, in order.
+    pub fn waiting_jobs(&self, plans: JobPlans<'_>) -> Vec<WaitingJob> {
+        let plans = plans.0;
         let unfinished = |job: u16| {
             let job = &self.jobs[usize::from(job)];
             job.ranks - job.finished

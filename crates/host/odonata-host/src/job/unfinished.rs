@@ -6,25 +6,26 @@
 //! | synthetic traffic with `messages` | that number of messages per sending rank |
 //! | synthetic traffic without `messages` | none; it continues until its end |
 
-use crate::Hosts;
 use crate::job::status::{JobStatus, JobStatuses};
+use crate::layout::JobPlan;
 use crate::params::JobProgram;
+use crate::view::JobPlans;
 
 const MOST_DESCRIBED: usize = 10;
 
-impl Hosts {
-    /// Descriptions of the unfinished work of jobs, given the status of all parts; one text per job, at most ten.
-    pub fn unfinished_work(&self, statuses: &JobStatuses) -> Vec<String> {
-        let each = (0..self.jobs()).filter_map(|job| self.unfinished_work_of(job, statuses.of(job)));
-        shorten(each)
+impl JobStatuses {
+    /// Descriptions of the unfinished work of jobs; one text per job, at most ten.
+    pub fn unfinished_work(&self, plans: JobPlans<'_>) -> Vec<String> {
+        let each = (0..).zip(plans.0);
+        shorten(each.filter_map(|(job, plan)| plan.unfinished_work(self.of(job))))
     }
 
     /// Descriptions of sources that ended correctly before their maximum number of messages: at a `stop` time or on a
     /// stop signal. One text per job, at most ten.
-    pub fn unsent(&self, statuses: &JobStatuses) -> Vec<String> {
-        let one = |job: u16| {
-            let (sent, asked) = (statuses.of(job).sent, self.required_messages(job)?);
-            let end = match self.layout.job(job).program {
+    pub fn unsent(&self, plans: JobPlans<'_>) -> Vec<String> {
+        let one = |(job, plan): (u16, &JobPlan)| {
+            let (sent, asked) = (self.of(job).sent, plan.required_messages()?);
+            let end = match plan.program {
                 JobProgram::Synthetic { ref source, .. } => match source.stop {
                     Some(stop) if source.stopped_by_job => {
                         format!("its stop at {stop}, or the end of the jobs that it waits for")
@@ -34,24 +35,25 @@ impl Hosts {
                 },
                 JobProgram::Program(_) => return None,
             };
-            let name = self.job(job).name;
+            let name = &plan.name;
             (sent < asked).then(|| format!("job \"{name}\" sent {sent} of {asked} messages by {end}"))
         };
-        shorten((0..self.jobs()).filter_map(one))
+        shorten((0..).zip(plans.0).filter_map(one))
     }
+}
 
-    /// Number of messages required from the sources of `job`; `None` if the scenario sets none.
-    fn required_messages(&self, job: u16) -> Option<u64> {
-        let plan = self.layout.job(job);
-        let JobProgram::Synthetic { source, .. } = &plan.program else {
+impl JobPlan {
+    /// Number of messages required from its sources; `None` if the scenario sets none.
+    fn required_messages(&self) -> Option<u64> {
+        let JobProgram::Synthetic { source, .. } = &self.program else {
             return None;
         };
         let messages = source.messages?;
-        let senders = (0..plan.ranks).filter(|&rank| source.sends(rank, plan.ranks)).count() as u64;
+        let senders = (0..self.ranks).filter(|&rank| source.sends(rank, self.ranks)).count() as u64;
         Some(messages.saturating_mul(senders))
     }
 
-    fn unfinished_work_of(&self, job: u16, status: &JobStatus) -> Option<String> {
+    fn unfinished_work(&self, status: &JobStatus) -> Option<String> {
         let JobStatus {
             ranks,
             finished,
@@ -62,11 +64,11 @@ impl Hosts {
         if finished == ranks {
             return None;
         }
-        let name = self.job(job).name;
+        let name = &self.name;
         if started.is_none() {
             return Some(format!("job \"{name}\" has not started"));
         }
-        match (self.job(job).synthetic, self.required_messages(job)) {
+        match (self.is_synthetic(), self.required_messages()) {
             (false, _) => Some(format!("job \"{name}\": {finished} of {ranks} ranks have ended")),
             (true, Some(asked)) if sent < asked => Some(format!("job \"{name}\" has sent {sent} of {asked} messages")),
             (true, _) => None,

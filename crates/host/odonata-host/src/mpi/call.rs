@@ -10,14 +10,15 @@ use super::Mpi;
 use super::message::Transmission;
 use super::persistent::PersistentOperation;
 use super::progress::is_mpi_call;
-use super::request::RequestKind;
+use super::request::kind::RequestKind;
 use super::request::wait::{Selection, Take};
-use crate::diagnosis::outcome::{Failure, InvalidOperation};
+use crate::context::Uses;
+use crate::failure::{Failure, InvalidOperation};
 use crate::mpi::effect::MpiEffect;
 use crate::observe::Observer;
 use crate::timeline::CallKind;
 use crate::turn::Turn;
-use odonata_engine::{Mode, NIL, Pool, Time};
+use odonata_engine::{NIL, Pool, Time};
 use odonata_workload::{Algorithm, Collective, Op, OpId, OpKind, PROC_NULL, Request, Source};
 
 /// The highest bit of an operation's name tells a non-blocking collective from a call.
@@ -39,6 +40,8 @@ pub(crate) struct Call {
     pub(crate) pending: u32,
     /// Completed receives that the processor has not begun to handle.
     pub(crate) receives: u32,
+    /// Time for the copies of their eager messages.
+    pub(crate) copies: Time,
     /// The [`Schedule`] of a collective, or [`NIL`].
     pub(crate) schedule: u32,
     next: u32,
@@ -66,11 +69,21 @@ pub(crate) struct Schedule {
     pub(crate) request: u32,
     next: u32,
     pub(crate) algorithm: Algorithm,
+    /// Sums and copies after the messages of the step.
+    pub(crate) local_work: Time,
     /// Index of the current collective among those that the operation consists of.
     pub(crate) part: u8,
 }
 
 odonata_engine::slots!(Call Schedule);
+
+impl Schedule {
+    /// Whether the network interfaces carry it out.
+    #[inline]
+    pub(crate) fn is_offloaded(&self) -> bool {
+        matches!(self.algorithm, Algorithm::Offload { .. })
+    }
+}
 
 impl Call {
     /// A call of `rank` for `op` at `now`.
@@ -84,6 +97,7 @@ impl Call {
             caller,
             pending: 0,
             receives: 0,
+            copies: Time::ZERO,
             schedule: NIL,
             next: NIL,
             selection: Selection::default(),
@@ -99,9 +113,16 @@ impl Call {
         self.caller == NIL
     }
 
-    /// Counts a completed request.
-    pub(crate) fn count(&mut self, kind: RequestKind) {
+    /// Whether it has a [`Schedule`].
+    #[inline]
+    pub(crate) fn is_collective(&self) -> bool {
+        self.schedule != NIL
+    }
+
+    /// Counts a completed request; `copy`: the time for the copy of its message.
+    pub(crate) fn count(&mut self, kind: RequestKind, copy: Time) {
         self.receives += u32::from(kind == RequestKind::Receive);
+        self.copies += copy;
         self.for_io = kind == RequestKind::Io;
     }
 }
@@ -128,7 +149,7 @@ impl Calls {
     }
 
     #[inline]
-    pub(crate) fn edit<M: Mode>(&mut self, slot: u32) -> &mut Call {
+    pub(crate) fn edit<M: Uses>(&mut self, slot: u32) -> &mut Call {
         self.calls.edit::<M>(slot)
     }
 
@@ -143,12 +164,12 @@ impl Calls {
 
     /// The schedule of call `slot`, which is a collective.
     #[inline]
-    pub(crate) fn edit_schedule<M: Mode>(&mut self, slot: u32) -> &mut Schedule {
+    pub(crate) fn edit_schedule<M: Uses>(&mut self, slot: u32) -> &mut Schedule {
         self.schedules.edit::<M>(self.calls.get(slot).schedule)
     }
 
     /// Gives call `slot` a schedule that completes `request` at its end.
-    pub(crate) fn add_schedule<M: Mode>(&mut self, slot: u32, op: &Op, request: u32) {
+    pub(crate) fn add_schedule<M: Uses>(&mut self, slot: u32, op: &Op, request: u32) {
         let schedule = self.schedules.allocate::<M>(Schedule {
             op: *op,
             step: 0,
@@ -158,13 +179,14 @@ impl Calls {
             request,
             next: NIL,
             algorithm: Algorithm::Dissemination,
+            local_work: Time::ZERO,
             part: 0,
         });
         self.calls.edit::<M>(slot).schedule = schedule;
     }
 
     /// Ends call `slot`.
-    pub(crate) fn end<M: Mode>(&mut self, slot: u32) {
+    pub(crate) fn end<M: Uses>(&mut self, slot: u32) {
         let schedule = self.calls.get(slot).schedule;
         if schedule != NIL {
             self.schedules.free::<M>(schedule);
@@ -209,7 +231,7 @@ impl Calls {
 impl Mpi {
     /// Begins the call of operation `op`, which the executor calls `caller`, of `rank`. In the library, the call first
     /// does the work deferred to it. The random delay of the call has passed since `since`.
-    pub(crate) fn enter<M: Mode>(
+    pub(crate) fn enter<M: Uses>(
         &mut self,
         turn: &mut Turn<'_, MpiEffect>,
         (caller, rank): (u32, u32),
@@ -232,7 +254,7 @@ impl Mpi {
 
     /// Performs `op` in call `slot`, unless it is a file access.
     #[inline]
-    pub(crate) fn perform<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32, op: &Op) {
+    pub(crate) fn perform<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32, op: &Op) {
         let rank = self.calls.get(slot).rank;
         match self.call::<M>(turn, slot, op, rank) {
             Ok(busy) => self.leave::<M>(turn, slot, busy),
@@ -241,7 +263,7 @@ impl Mpi {
     }
 
     /// Everything that call `slot` does is begun, and it occupies its stream for `busy`.
-    pub(crate) fn leave<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32, busy: Time) {
+    pub(crate) fn leave<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32, busy: Time) {
         self.occupy::<M>(turn, slot, busy);
         self.handle_receives::<M>(turn, slot);
         let call = self.calls.edit::<M>(slot);
@@ -252,7 +274,7 @@ impl Mpi {
     }
 
     /// Extends the occupation of the stream of call `slot` by `busy`.
-    pub(crate) fn occupy<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32, busy: Time) {
+    pub(crate) fn occupy<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32, busy: Time) {
         let operation = self.calls.operation(slot);
         let call = self.calls.edit::<M>(slot);
         call.busy_until += busy;
@@ -261,7 +283,7 @@ impl Mpi {
 
     /// Performs `op` and returns the time that it occupies the rank.
     #[inline]
-    fn call<M: Mode>(
+    fn call<M: Uses>(
         &mut self,
         turn: &mut Turn<'_, MpiEffect>,
         slot: u32,
@@ -385,6 +407,7 @@ impl Mpi {
                 self.start_creation::<M>(slot)?;
                 nothing
             }
+            OpKind::OneSided(call) => self.one_sided::<M>(turn, slot, op, call),
             OpKind::CommFree { comm } => {
                 self.layout.free_communicator(rank, comm)?;
                 nothing
@@ -396,15 +419,21 @@ impl Mpi {
 
     /// Opens a request that call `slot` waits for.
     #[inline]
-    pub(crate) fn open_request<M: Mode>(&mut self, slot: u32, kind: RequestKind) -> u32 {
+    pub(crate) fn open_request<M: Uses>(&mut self, slot: u32, kind: RequestKind) -> u32 {
         let call = self.calls.edit::<M>(slot);
         call.pending += 1;
         self.requests.open_blocking::<M>((call.rank, call.op), slot, kind)
     }
 
+    /// Call `slot` does not wait for `request`, which it has opened, after all.
+    pub(super) fn withdraw_request<M: Uses>(&mut self, slot: u32, request: u32) {
+        self.calls.edit::<M>(slot).pending -= 1;
+        self.requests.withdraw::<M>(request);
+    }
+
     /// Begins non-blocking collective `collective` of `rank`. The call takes the first step, whose overhead occupies
     /// the rank; later steps run in the background.
-    fn start_background<M: Mode>(
+    fn start_background<M: Uses>(
         &mut self,
         turn: &mut Turn<'_, MpiEffect>,
         op: &Op,
@@ -430,7 +459,7 @@ impl Mpi {
     }
 
     /// Makes call `slot` wait for all selected requests.
-    fn await_all<M: Mode>(
+    fn await_all<M: Uses>(
         &mut self,
         turn: &mut Turn<'_, MpiEffect>,
         slot: u32,
@@ -441,7 +470,7 @@ impl Mpi {
     }
 
     /// Makes call `slot` wait for one of the selected requests.
-    fn await_one<M: Mode>(
+    fn await_one<M: Uses>(
         &mut self,
         turn: &mut Turn<'_, MpiEffect>,
         slot: u32,
@@ -453,7 +482,7 @@ impl Mpi {
     }
 
     /// Makes call `slot` take complete requests among the selected ones.
-    fn take_complete<M: Mode>(
+    fn take_complete<M: Uses>(
         &mut self,
         turn: &mut Turn<'_, MpiEffect>,
         slot: u32,
@@ -467,7 +496,7 @@ impl Mpi {
     ///
     /// # Errors
     /// There is no such persistent request, or it is active.
-    fn start_persistent<M: Mode>(
+    fn start_persistent<M: Uses>(
         &mut self,
         turn: &mut Turn<'_, MpiEffect>,
         (rank, op): (u32, OpId),

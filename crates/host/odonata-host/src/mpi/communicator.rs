@@ -6,10 +6,10 @@
 //! The cost of creation is that of MPICH: an all-reduce of the mask of free context numbers (256 B, bitwise and). A
 //! split precedes it with an all-gather of color and key (8 B per rank).
 
-use crate::diagnosis::outcome::InvalidOperation;
+use crate::failure::InvalidOperation;
 use crate::layout::Layout;
 use crate::params::JobProgram;
-use odonata_workload::{Collective, Comm, Group, OpKind, Source};
+use odonata_workload::{Collective, Comm, Group, OneSided, OpKind, Source};
 
 /// MPICH's mask of context numbers: 64 words of 32 bits.
 const MASK_BYTES: u64 = 256;
@@ -36,6 +36,7 @@ pub(crate) fn collective_of(kind: &OpKind, part: u8) -> Option<Collective> {
             bytes: SPLIT_BYTES,
         }),
         (OpKind::CommSplit { comm, .. }, 1) => Some(mask(comm)),
+        (OpKind::OneSided(OneSided::Fence { comm }), 0) => Some(Collective::Barrier { comm }),
         _ => None,
     }
 }

@@ -3,25 +3,26 @@
 
 use super::Mpi;
 use super::call::{Call, Schedule};
-use super::collective::stamp;
 use super::communicator::collective_of;
 use super::effect::MpiEffect;
 use super::matching::{PostedReceive, Poster};
-use super::message::Transmission;
+use super::message::{Sender, Transmission};
 use super::progress::ProtocolWork;
-use super::request::RequestKind;
+use super::request::kind::RequestKind;
 use super::request::wait::Completion;
 use super::sequence::context;
-use crate::diagnosis::outcome::{Failure, InvalidOperation};
+use super::stamp::stamp;
+use crate::context::Uses;
+use crate::failure::{Failure, InvalidOperation};
 use crate::observe::{Observer, OperationEnd, StepEnd};
 use crate::turn::Turn;
-use odonata_engine::{Mode, NIL, Time};
-use odonata_workload::collective::{Step, Transfer, choose_in, step};
-use odonata_workload::{Collective, Comm, Source, Tag};
+use odonata_engine::{NIL, Time};
+use odonata_workload::collective::{LocalWork, Step, Transfer, choose_in, local_work, step};
+use odonata_workload::{Collective, Comm, OpKind, Source, Tag};
 
 impl Mpi {
     /// Completes request `slot`, unless it is [`NIL`].
-    pub(crate) fn complete<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) {
+    pub(crate) fn complete<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) {
         if slot == NIL {
             return;
         }
@@ -42,14 +43,14 @@ impl Mpi {
             self.handle_receives::<M>(turn, waiter);
         }
         if pending == 0 {
-            let before = turn.observers.acts_for();
+            let before = turn.observers.acts_for::<M>();
             self.settle::<M>(turn, waiter);
-            turn.observers.act_again_for(before);
+            turn.observers.act_again_for::<M>(before);
         }
     }
 
     /// Lets call `slot`, which was woken while waiting for one of several requests, take them.
-    pub(crate) fn wake<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) {
+    pub(crate) fn wake<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) {
         let call = self.calls.edit::<M>(slot);
         call.pending -= 1;
         let selection = call.selection;
@@ -58,8 +59,9 @@ impl Mpi {
     }
 
     /// The time during which call `slot` occupied its stream has passed.
-    pub(crate) fn resume<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) {
-        if self.calls.get(slot).is_background() || self.next_step::<M>(turn, slot) {
+    pub(crate) fn resume<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) {
+        let call = self.calls.get(slot);
+        if call.is_background() || (call.is_collective() && self.next_step::<M>(turn, slot)) {
             self.settle::<M>(turn, slot);
         } else {
             self.end_call::<M>(turn, slot);
@@ -68,10 +70,11 @@ impl Mpi {
 
     /// If all requests of call `slot` are complete: it ends when its cost has passed, or continues with the next step
     /// of a collective. A non-blocking collective continues when the library makes progress.
-    pub(super) fn settle<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) {
+    pub(super) fn settle<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) {
         let Call { rank, caller, .. } = *self.calls.get(slot);
         let background = caller == NIL;
-        if background && self.calls.get(slot).pending == 0 && !self.deferred.may_progress(rank) {
+        let needs_library = || !self.calls.schedule(slot).is_some_and(Schedule::is_offloaded);
+        if background && self.calls.get(slot).pending == 0 && !self.deferred.may_progress(rank) && needs_library() {
             self.progress::<M>(turn, rank, ProtocolWork::CollectiveStep { call: slot });
             return;
         }
@@ -81,6 +84,7 @@ impl Mpi {
                 return;
             }
             self.handle_receives::<M>(turn, slot);
+            self.begin_local_work::<M>(turn, slot);
             let call = self.calls.get(slot);
             let until = turn.now.max(call.busy_until);
             turn.observers.step_ends::<M>(&StepEnd {
@@ -98,7 +102,7 @@ impl Mpi {
                 });
                 return;
             }
-            if !self.next_step::<M>(turn, slot) {
+            if !(self.calls.get(slot).is_collective() && self.next_step::<M>(turn, slot)) {
                 self.end_call::<M>(turn, slot);
                 return;
             }
@@ -107,20 +111,60 @@ impl Mpi {
 
     /// The processor handles the completed receives of call `slot` one after the other, starting now or when it becomes
     /// free. Handling that overlaps with waiting costs no further time (LogP).
-    pub(super) fn handle_receives<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) {
-        if self.calls.get(slot).receives == 0 {
-            return;
+    #[inline(always)]
+    pub(super) fn handle_receives<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) {
+        if self.calls.get(slot).receives > 0 {
+            self.handle_completed_receives::<M>(turn, slot);
         }
+    }
+
+    #[inline(never)]
+    fn handle_completed_receives<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) {
         let operation = self.calls.operation(slot);
+        let by_interface = self.goes_on_in_interfaces(slot);
         let call = self.calls.edit::<M>(slot);
         let receives = std::mem::take(&mut call.receives);
-        let cost = self.settings.recv_overhead.times(receives.into());
+        let copies = std::mem::take(&mut call.copies);
+        let cost = match by_interface {
+            true => Time::ZERO,
+            false => self.settings.recv_overhead.times(receives.into()) + copies,
+        };
         call.busy_until = turn.now.max(call.busy_until) + cost;
         turn.observers.receives_are_handled::<M>(operation, call.busy_until);
     }
 
+    /// The processor sums and copies what the step of call `slot` asks for, after its messages.
+    #[inline]
+    fn begin_local_work<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) {
+        if !self.settings.has_local_work() || self.calls.schedule(slot).is_none() {
+            return;
+        }
+        let work = std::mem::take(&mut self.calls.edit_schedule::<M>(slot).local_work);
+        if work > Time::ZERO {
+            let operation = self.calls.operation(slot);
+            let call = self.calls.edit::<M>(slot);
+            call.busy_until = turn.now.max(call.busy_until) + work;
+            turn.observers.stream_is_occupied::<M>(operation, call.busy_until);
+        }
+    }
+
+    /// Adds the local work of the current step of call `slot`.
+    #[inline(never)]
+    fn add_local_work<M: Uses>(&mut self, slot: u32, collective: &Collective, step: Step) {
+        let schedule = self.calls.edit_schedule::<M>(slot);
+        let Schedule {
+            algorithm,
+            step: index,
+            member,
+            members,
+            ..
+        } = *schedule;
+        let LocalWork { reduced, copied } = local_work(collective, algorithm, member, members, index, &step);
+        schedule.local_work += self.settings.reduction(reduced) + self.settings.copy(copied);
+    }
+
     /// Ends call `slot`; a non-blocking collective completes its request.
-    pub(super) fn end_call<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) {
+    pub(super) fn end_call<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) {
         let Call {
             rank,
             caller,
@@ -129,6 +173,10 @@ impl Mpi {
             ..
         } = *self.calls.get(slot);
         let background = caller == NIL;
+        if !background && let Some(OpKind::OneSided(call)) = self.calls.schedule(slot).map(|schedule| schedule.op.kind)
+        {
+            self.end_epoch::<M>(turn, rank, call);
+        }
         turn.observers.operation_ends::<M>(&OperationEnd {
             operation: self.calls.operation(slot),
             rank,
@@ -161,7 +209,7 @@ impl Mpi {
     ///
     /// # Errors
     /// The rank is not in the communicator, or the collective cannot run there.
-    pub(super) fn start_collective<M: Mode>(
+    pub(super) fn start_collective<M: Uses>(
         &mut self,
         slot: u32,
         collective: &Collective,
@@ -182,7 +230,7 @@ impl Mpi {
     }
 
     /// Prepares call `slot`, which creates a communicator, for its first collective.
-    pub(super) fn start_creation<M: Mode>(&mut self, slot: u32) -> Result<(), InvalidOperation> {
+    pub(super) fn start_creation<M: Uses>(&mut self, slot: u32) -> Result<(), InvalidOperation> {
         let rank = self.calls.get(slot).rank;
         let first = self.calls.schedule(slot).and_then(Schedule::collective);
         let comm = first.map_or(Comm::WORLD, |collective| collective.comm());
@@ -195,7 +243,7 @@ impl Mpi {
 
     /// The collective in progress of call `slot` and its next step; a call that creates a communicator goes on to its
     /// next collective. `None` if there is no further step, or the call is not a collective.
-    pub(super) fn coming_step<M: Mode>(&mut self, slot: u32) -> Option<(Collective, Step)> {
+    pub(super) fn coming_step<M: Uses>(&mut self, slot: u32) -> Option<(Collective, Step)> {
         loop {
             let schedule = self.calls.schedule(slot)?;
             let collective = schedule.collective()?;
@@ -224,20 +272,25 @@ impl Mpi {
 
     /// Begins the next step of call `slot` and the steps that start together with it. Returns `false` if there is none
     /// or the call is not a collective.
-    pub(super) fn next_step<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) -> bool {
+    pub(super) fn next_step<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) -> bool {
         let Some((collective, mut step)) = self.coming_step::<M>(slot) else {
             return false;
         };
         turn.observers.step_begins::<M>(self.calls.operation(slot), turn.now);
-        let mut busy = Time::ZERO;
+        let mut busy = match self.calls.schedule(slot) {
+            Some(Schedule { step: 0, .. }) => self.settings.collective_overhead,
+            _ => Time::ZERO,
+        };
         let call = self.calls.edit::<M>(slot);
         // Counts this loop as pending: a message that has already arrived must not end the step before its send.
         (call.pending, call.busy_until) = (1, turn.now);
         loop {
+            if self.settings.has_local_work() {
+                self.add_local_work::<M>(slot, &collective, step);
+            }
             self.calls.edit_schedule::<M>(slot).step += 1;
             match self.begin_step::<M>(turn, slot, &collective, step, busy) {
-                Ok(true) => busy += self.settings.send_overhead,
-                Ok(false) => {}
+                Ok(occupied) => busy += occupied,
                 Err(why) => {
                     let rank = self.calls.get(slot).rank;
                     if let Some(schedule) = self.calls.schedule(slot) {
@@ -260,18 +313,19 @@ impl Mpi {
         true
     }
 
-    /// Posts the receive of a step and sends its message after a delay of `after`. Returns whether the step sends.
+    /// Posts the receive of a step and sends its message after a delay of `after`. Returns the time that the step
+    /// occupies the rank.
     ///
     /// # Errors
     /// The communicator has no such member.
-    fn begin_step<M: Mode>(
+    fn begin_step<M: Uses>(
         &mut self,
         turn: &mut Turn<'_, MpiEffect>,
         slot: u32,
         collective: &Collective,
         step: Step,
         after: Time,
-    ) -> Result<bool, InvalidOperation> {
+    ) -> Result<Time, InvalidOperation> {
         let Call { rank, op, .. } = *self.calls.get(slot);
         let stamp = self.calls.schedule(slot).map_or(0, |schedule| schedule.stamp);
         let comm = collective.comm();
@@ -291,20 +345,39 @@ impl Mpi {
             self.post_receive::<M>(turn, rank, receive);
         }
         let Some(Transfer { peer, bytes }) = step.send else {
-            return Ok(false);
+            return Ok(Time::ZERO);
         };
         let to = self.layout.rank_of(rank, comm, peer)?;
         let request = self.open_request::<M>(slot, RequestKind::Send);
         let send = Transmission {
             after,
+            sender: self.sender(slot, collective),
             ..Transmission::new(rank, op, stamp, bytes, request)
         };
-        self.send::<M>(turn, send, to, context);
-        Ok(true)
+        Ok(self.send::<M>(turn, send, to, context))
+    }
+
+    /// What sends the message of the current step of call `slot`. The first step of a rank without children in the tree is
+    /// its only one: the processor hands its part over.
+    fn sender(&self, slot: u32, collective: &Collective) -> Sender {
+        let is_only_step = |schedule: &Schedule| schedule.step == 1 && self.step_of(slot, collective).is_none();
+        match self.calls.schedule(slot) {
+            Some(schedule) if !schedule.is_offloaded() => Sender::Library,
+            Some(schedule) if is_only_step(schedule) => Sender::Processor,
+            Some(_) => Sender::Interface(self.settings.offload.delay),
+            None => Sender::Library,
+        }
+    }
+
+    /// Whether the interfaces go on with call `slot`: they carry it out, and it has steps left.
+    fn goes_on_in_interfaces(&self, slot: u32) -> bool {
+        let offloaded = self.calls.schedule(slot).filter(|schedule| schedule.is_offloaded());
+        let collective = offloaded.and_then(Schedule::collective);
+        collective.is_some_and(|collective| self.step_of(slot, &collective).is_some())
     }
 
     /// Does `work` for `rank`, now or in its next call.
-    pub(super) fn progress<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32, work: ProtocolWork) {
+    pub(super) fn progress<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32, work: ProtocolWork) {
         if self.deferred.may_progress(rank) {
             self.work::<M>(turn, work);
         } else {
@@ -314,30 +387,39 @@ impl Mpi {
     }
 
     /// Does all work deferred to this call of `rank`.
-    pub(super) fn catch_up<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32) {
+    #[inline(always)]
+    pub(super) fn catch_up<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32) {
+        if self.deferred.has_work(rank) {
+            self.do_deferred_work::<M>(turn, rank);
+        }
+    }
+
+    #[inline(never)]
+    fn do_deferred_work<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32) {
         while let Some(work) = self.deferred.next::<M>(rank) {
             self.work::<M>(turn, work);
         }
     }
 
     /// The program of `rank` has ended: the rank stays in `MPI_Finalize`.
-    pub(crate) fn finalize<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32) {
+    pub(crate) fn finalize<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32) {
         self.deferred.enter::<M>(rank);
         self.catch_up::<M>(turn, rank);
     }
 
-    fn work<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, work: ProtocolWork) {
-        let before = turn.observers.acts_for();
+    fn work<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, work: ProtocolWork) {
+        let before = turn.observers.acts_for::<M>();
         let operation = match work {
             ProtocolWork::CollectiveStep { call } => self.calls.operation(call),
-            ProtocolWork::SendCts { .. } | ProtocolWork::SendData { .. } => NIL,
+            ProtocolWork::SendCts { .. } | ProtocolWork::SendData { .. } | ProtocolWork::Combine { .. } => NIL,
         };
         turn.observers.work_is_done::<M>(work, operation);
         match work {
-            ProtocolWork::SendCts { incoming } => self.send_cts(turn, incoming),
+            ProtocolWork::SendCts { incoming } => self.send_cts::<M>(turn, incoming),
             ProtocolWork::SendData { outgoing } => self.send_data::<M>(turn, outgoing),
             ProtocolWork::CollectiveStep { call } => self.settle::<M>(turn, call),
+            ProtocolWork::Combine { answer } => self.combine::<M>(turn, answer),
         }
-        turn.observers.act_again_for(before);
+        turn.observers.act_again_for::<M>(before);
     }
 }

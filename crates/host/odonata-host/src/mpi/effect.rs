@@ -1,14 +1,7 @@
 //! Effects: what the MPI library asks of the hosts, which carry it out.
 
-use super::Mpi;
-use crate::Hosts;
-use crate::context::HostContext;
-use crate::event::HostEvent;
 use crate::payload::Payload;
-use crate::rank::activity::Phase;
-use crate::send::{SendRequest, traffic_of};
-use crate::turn::{Effects, Turn};
-use odonata_engine::{NIL, Time};
+use odonata_engine::Time;
 
 /// An effect of an input. `caller` is the executor's name of an operation.
 #[derive(Clone, Copy, Debug)]
@@ -40,88 +33,12 @@ pub(crate) struct OutgoingMessage {
     pub(crate) cause: u32,
 }
 
-impl Hosts {
-    /// Gives an input to the MPI library and carries out its effects. None of them leads to a further input at once.
-    #[inline]
-    pub(crate) fn ask_mpi<C: HostContext, R>(
-        &mut self,
-        ctx: &mut C,
-        input: impl FnOnce(&mut Mpi, &mut Turn<'_, MpiEffect>) -> R,
-    ) -> R {
-        let turn = &mut Turn {
-            now: ctx.now(),
-            observers: &mut self.observers,
-            effects: &mut self.mpi_effects,
-        };
-        let answer = input(&mut self.mpi, turn);
-        if !self.mpi_effects.is_empty() {
-            self.carry_out_effects(ctx);
-        }
-        answer
-    }
-
-    fn carry_out_effects<C: HostContext>(&mut self, ctx: &mut C) {
-        let mut effects = std::mem::replace(&mut self.mpi_effects, Effects::new());
-        for effect in effects.iter() {
-            match *effect {
-                MpiEffect::Send(ref message) => self.send_message(ctx, message),
-                MpiEffect::Occupy { caller, until } => self.pause(ctx, caller, Phase::Busy, until),
-                MpiEffect::End { caller, for_io } => self.retire::<C>(caller, for_io, ctx.now()),
-                MpiEffect::Wake { caller } => self.ranks.wake::<C>(caller),
-                MpiEffect::StepEnds { call, at } => {
-                    let rank = self.mpi.calls.get(call).rank;
-                    ctx.schedule(self.layout.place(rank).lp, at, HostEvent::StepEnds { call });
-                }
-                MpiEffect::TakeTag { rank, tag } => self.ranks.note_tag::<C>(rank, tag),
-            }
-        }
-        while let Some(failure) = effects.take_failure() {
-            self.fail(ctx, failure);
-        }
-        effects.clear();
-        self.mpi_effects = effects;
-        self.observers.effects_end();
-    }
-
-    #[inline]
-    fn send_message<C: HostContext>(&mut self, ctx: &mut C, message: &OutgoingMessage) {
-        let OutgoingMessage {
-            payload,
-            bytes,
-            created,
-            software,
-            cause,
-        } = *message;
-        let (from, to, request) = match payload {
-            Payload::Eager { from, to, request, .. } => {
-                self.records.count_send::<C>(from, bytes);
-                (from, to, request)
-            }
-            Payload::Rts { from, to, bytes, .. } => {
-                self.records.count_send::<C>(from, bytes);
-                (from, to, NIL)
-            }
-            Payload::RendezvousData { from, to, request, .. } => (from, to, request),
-            Payload::Cts { from, to, .. } => (from, to, NIL),
-            _ => unreachable!("the library sends messages of MPI only"),
-        };
-        let send = SendRequest {
-            source: self.layout.endpoint_of_rank(from),
-            target: self.layout.endpoint_of_rank(to),
-            bytes,
-            traffic: traffic_of(self.layout.place(from).job, false),
-            payload,
-            created,
-            software,
-            notify_sent: request != NIL,
-            notify_arrived: true,
-        };
-        if cause == NIL {
-            self.send(ctx, send);
-            return;
-        }
-        let before = self.observers.effect_begins(cause);
-        self.send(ctx, send);
-        self.observers.act_again_for(before);
-    }
+/// The way of a message.
+pub(crate) struct MessageRoute {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    /// Bytes that count as sent by the rank; none of the protocol.
+    pub(crate) counted: Option<u64>,
+    /// The request that completes when the message has left, or [`NIL`](odonata_engine::NIL).
+    pub(crate) request: u32,
 }

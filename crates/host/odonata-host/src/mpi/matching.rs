@@ -6,7 +6,7 @@
 //! A message that has overtaken an earlier one of the same sender and context is *held* until the earlier one arrives.
 //! In a rendezvous, the RTS is matched. A probe is queued like a receive, but leaves the message that it finds.
 
-use crate::mpi::collective::same_call;
+use crate::mpi::stamp::same_call;
 use odonata_engine::{List, Mode, NIL, Pool, SparseStore};
 use odonata_workload::{OpId, Source, Tag};
 

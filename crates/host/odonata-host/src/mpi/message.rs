@@ -8,15 +8,28 @@ use super::effect::{MpiEffect, OutgoingMessage};
 use super::matching::{Envelope, PostedReceive, Poster};
 use super::progress::ProtocolWork;
 use super::rendezvous::{Incoming, Outgoing};
-use super::request::RequestKind;
+use super::request::kind::RequestKind;
 use super::sequence::context;
-use crate::diagnosis::outcome::{Failure, InvalidOperation};
+use crate::context::Uses;
+use crate::failure::{Failure, InvalidOperation};
 use crate::observe::{Arrival, Match, Observer, SentMessage};
 use crate::payload::Payload;
+use crate::settings::RendezvousForm;
 use crate::turn::Turn;
-use odonata_engine::{Mode, NIL, Time};
-use odonata_units::Bytes;
+use odonata_engine::{NIL, Time};
+use odonata_units::{Bytes, PerByte};
 use odonata_workload::{Comm, OpId, PROC_NULL, Source, Tag};
+
+/// What sends a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sender {
+    /// The library, eagerly or by rendezvous.
+    Library,
+    /// The processor, which hands a collective to the interfaces.
+    Processor,
+    /// The interface, which carries out a collective, after this time.
+    Interface(Time),
+}
 
 /// A send of a rank.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +44,7 @@ pub(super) struct Transmission {
     pub(super) synchronous: bool,
     /// The overhead of earlier sends of the same collective step.
     pub(super) after: Time,
+    pub(super) sender: Sender,
 }
 
 impl Transmission {
@@ -45,13 +59,14 @@ impl Transmission {
             request,
             synchronous: false,
             after: Time::ZERO,
+            sender: Sender::Library,
         }
     }
 }
 
 impl Mpi {
     /// Sends a message to member `to` of `comm`; returns the time that it occupies the rank.
-    pub(super) fn send_to_member<M: Mode>(
+    pub(super) fn send_to_member<M: Uses>(
         &mut self,
         turn: &mut Turn<'_, MpiEffect>,
         send: Transmission,
@@ -63,13 +78,12 @@ impl Mpi {
             return Ok(Time::ZERO);
         }
         let to = self.layout.rank_of(send.rank, comm, to)?;
-        self.send::<M>(turn, send, to, context(comm, false));
-        Ok(self.settings.send_overhead)
+        Ok(self.send::<M>(turn, send, to, context(comm, false)))
     }
 
     /// Posts a receive of operation `op` of `rank` from member `from` of `comm`.
     #[allow(clippy::too_many_arguments)]
-    pub(super) fn receive_from_member<M: Mode>(
+    pub(super) fn receive_from_member<M: Uses>(
         &mut self,
         turn: &mut Turn<'_, MpiEffect>,
         (rank, op): (u32, OpId),
@@ -98,7 +112,7 @@ impl Mpi {
     }
 
     /// Makes call `slot` of `rank` wait for a message from member `from` of `comm`; the message stays for a receive.
-    pub(super) fn probe<M: Mode>(
+    pub(super) fn probe<M: Uses>(
         &mut self,
         turn: &mut Turn<'_, MpiEffect>,
         (rank, op, slot): (u32, OpId, u32),
@@ -123,8 +137,14 @@ impl Mpi {
         Ok(())
     }
 
-    /// Sends a message to rank `to` of the job.
-    pub(super) fn send<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, send: Transmission, to: u32, context: u32) {
+    /// Sends a message to rank `to` of the job; returns the time that it occupies the rank.
+    pub(super) fn send<M: Uses>(
+        &mut self,
+        turn: &mut Turn<'_, MpiEffect>,
+        send: Transmission,
+        to: u32,
+        context: u32,
+    ) -> Time {
         let Transmission {
             rank,
             op,
@@ -133,6 +153,7 @@ impl Mpi {
             request,
             synchronous,
             after,
+            sender,
         } = send;
         let job = self.layout.job_of(rank);
         let target = job.first_rank + to;
@@ -147,7 +168,10 @@ impl Mpi {
             bytes,
             at: sent,
         });
-        let threshold = self.settings.eager_threshold;
+        let threshold = match sender {
+            Sender::Library => self.settings.eager_threshold,
+            Sender::Processor | Sender::Interface(_) => None,
+        };
         if synchronous || threshold.is_some_and(|threshold| bytes > threshold.0) {
             let rts = Payload::Rts {
                 from: rank,
@@ -158,10 +182,17 @@ impl Mpi {
                 outgoing: (self.rendezvous).open_outgoing::<M>((rank, target), bytes, sent, request),
                 bytes,
             };
-            self.send_control(turn, rts, after);
-            return;
+            self.send_control::<M>(turn, rts, after + self.settings.send_delay);
+            return self.settings.send_overhead;
         }
-        turn.sends(OutgoingMessage {
+        let copy = self.eager_copy(rank, target, self.settings.send_overhead_per_byte, bytes);
+        let software = match sender {
+            Sender::Interface(delay) => delay,
+            Sender::Library | Sender::Processor => {
+                copy + self.fetch(rank, target, bytes) + self.settings.send_software(bytes)
+            }
+        };
+        turn.sends::<M>(OutgoingMessage {
             payload: Payload::Eager {
                 from: rank,
                 to: target,
@@ -172,23 +203,76 @@ impl Mpi {
             },
             bytes,
             created: sent,
-            software: after + self.settings.send_software(bytes),
+            software: after + software,
             cause: NIL,
         });
+        match sender {
+            Sender::Interface(_) => Time::ZERO,
+            Sender::Library | Sender::Processor => self.settings.send_overhead + copy,
+        }
     }
 
-    fn send_control(&self, turn: &mut Turn<'_, MpiEffect>, payload: Payload, after: Time) {
-        turn.sends(OutgoingMessage {
+    /// Whether two ranks are on different nodes.
+    #[inline]
+    fn are_apart(&self, a: u32, b: u32) -> bool {
+        self.layout.place(a).node != self.layout.place(b).node
+    }
+
+    /// The time in which the interface fetches an eager message of `bytes` from memory.
+    #[inline]
+    pub(super) fn fetch(&self, rank: u32, peer: u32, bytes: u64) -> Time {
+        match self.settings.inline_up_to {
+            Some(most) if bytes > most.0 && self.are_apart(rank, peer) => self.settings.fetch_delay,
+            _ => Time::ZERO,
+        }
+    }
+
+    /// The time for a copy of an eager message of `bytes` between `rank` and `peer`, at `rate`. Nothing is copied within a
+    /// node.
+    #[inline]
+    fn eager_copy(&self, rank: u32, peer: u32, rate: PerByte, bytes: u64) -> Time {
+        if rate == PerByte::ZERO || !self.are_apart(rank, peer) {
+            return Time::ZERO;
+        }
+        rate.time_for(Bytes(bytes))
+    }
+
+    fn send_control<M: Uses>(&self, turn: &mut Turn<'_, MpiEffect>, payload: Payload, software: Time) {
+        turn.sends::<M>(OutgoingMessage {
             payload,
             bytes: self.settings.rendezvous_control.0,
             created: turn.now,
-            software: after + self.settings.send_delay,
+            software,
             cause: NIL,
         });
     }
 
+    /// Whether the send of an eager message of `bytes` completes by acknowledgment.
+    #[inline]
+    pub(crate) fn is_acknowledged(&self, from: u32, to: u32, bytes: u64) -> bool {
+        (self.settings.acknowledged_above).is_some_and(|most| bytes > most.0) && self.are_apart(from, to)
+    }
+
+    /// Acknowledges the eager message of `bytes` that arrived at `rank` from rank `from`, if its `request` waits for that.
+    pub(crate) fn acknowledge<M: Uses>(
+        &self,
+        turn: &mut Turn<'_, MpiEffect>,
+        (rank, from): (u32, u32),
+        bytes: u64,
+        request: u32,
+    ) {
+        if request != NIL && self.is_acknowledged(from, rank, bytes) {
+            let ack = Payload::Ack {
+                from: rank,
+                to: from,
+                request,
+            };
+            self.send_control::<M>(turn, ack, self.settings.answer_delay());
+        }
+    }
+
     /// Posts a receive or probe of `rank`, which completes immediately if a message matches.
-    pub(crate) fn post_receive<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32, receive: PostedReceive) {
+    pub(crate) fn post_receive<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32, receive: PostedReceive) {
         if receive.request != NIL {
             turn.observers.receive_is_posted::<M>(receive.request);
         }
@@ -200,12 +284,12 @@ impl Mpi {
         if let Some(message) = matching.post::<M>(rank, receive) {
             let before = turn.observers.receive_finds::<M>(rank, &message);
             self.matched::<M>(turn, rank, &receive, &message);
-            turn.observers.act_again_for(before);
+            turn.observers.act_again_for::<M>(before);
         }
     }
 
     /// Handles the arrival at `rank` of an eager message or of an RTS, in or out of order.
-    pub(crate) fn message_arrives<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32, message: Envelope) {
+    pub(crate) fn message_arrives<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32, message: Envelope) {
         let Envelope { source, context, .. } = message;
         let pair = self.sequences.pair::<M>(&self.layout, rank, source, context);
         if message.sequence != self.sequences.get(pair).received {
@@ -216,17 +300,17 @@ impl Mpi {
         self.offer::<M>(turn, rank, message);
         let mut sequence = message.sequence.wrapping_add(1);
         while let Some(next) = self.matching.release_held::<M>(rank, source, context, sequence) {
-            let before = turn.observers.acts_for();
+            let before = turn.observers.acts_for::<M>();
             turn.observers.message_follows_earlier::<M>(rank, &next);
             self.offer::<M>(turn, rank, next);
-            turn.observers.act_again_for(before);
+            turn.observers.act_again_for::<M>(before);
             sequence = sequence.wrapping_add(1);
         }
         self.sequences.edit::<M>(pair).received = sequence;
     }
 
     /// Passes a message to the first matching receive, or queues it.
-    fn offer<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32, message: Envelope) {
+    fn offer<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32, message: Envelope) {
         turn.observers.message_is_offered::<M>(rank, &message);
         while let Some(receive) = self.matching.offer::<M>(rank, message) {
             if receive.poster == Poster::Probe {
@@ -235,7 +319,7 @@ impl Mpi {
             }
             let before = turn.observers.message_finds::<M>(receive.request, &message);
             self.matched::<M>(turn, rank, &receive, &message);
-            turn.observers.act_again_for(before);
+            turn.observers.act_again_for::<M>(before);
             return;
         }
         turn.observers
@@ -255,7 +339,7 @@ impl Mpi {
     }
 
     /// Handles the match of a receive and a message.
-    fn matched<M: Mode>(
+    fn matched<M: Uses>(
         &mut self,
         turn: &mut Turn<'_, MpiEffect>,
         rank: u32,
@@ -302,13 +386,23 @@ impl Mpi {
             _ => {}
         }
         match message.rendezvous {
-            NIL => self.complete::<M>(turn, receive.request),
+            NIL => {
+                let rate = self.settings.recv_overhead_per_byte;
+                if rate != PerByte::ZERO && receive.request != NIL {
+                    let from = self.layout.job_of(rank).first_rank + source;
+                    let copy = self.eager_copy(rank, from, rate, bytes);
+                    if copy > Time::ZERO {
+                        self.requests.add_copy::<M>(receive.request, copy);
+                    }
+                }
+                self.complete::<M>(turn, receive.request);
+            }
             _ => self.rendezvous_matched::<M>(turn, rank, receive.request, message),
         }
     }
 
     /// Handles the match of a receive of `rank` and the RTS `message`; `request` completes when the data arrive.
-    fn rendezvous_matched<M: Mode>(
+    fn rendezvous_matched<M: Uses>(
         &mut self,
         turn: &mut Turn<'_, MpiEffect>,
         rank: u32,
@@ -321,7 +415,7 @@ impl Mpi {
     }
 
     /// Sends the CTS to the sender of `incoming`.
-    pub(super) fn send_cts(&mut self, turn: &mut Turn<'_, MpiEffect>, incoming: u32) {
+    pub(super) fn send_cts<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, incoming: u32) {
         let Incoming {
             rank, from, outgoing, ..
         } = *self.rendezvous.get_incoming(incoming);
@@ -331,11 +425,11 @@ impl Mpi {
             outgoing,
             incoming,
         };
-        self.send_control(turn, cts, Time::ZERO);
+        self.send_control::<M>(turn, cts, self.settings.answer_delay());
     }
 
     /// Handles the arrival of a CTS at `rank`: the receiver is ready for the data.
-    pub(crate) fn cts_arrives<M: Mode>(
+    pub(crate) fn cts_arrives<M: Uses>(
         &mut self,
         turn: &mut Turn<'_, MpiEffect>,
         rank: u32,
@@ -343,11 +437,15 @@ impl Mpi {
         incoming: u32,
     ) {
         self.rendezvous.answer::<M>(outgoing, incoming);
-        self.progress::<M>(turn, rank, ProtocolWork::SendData { outgoing });
+        match self.settings.rendezvous {
+            RendezvousForm::Put => self.progress::<M>(turn, rank, ProtocolWork::SendData { outgoing }),
+            // The interface answers the read request.
+            RendezvousForm::Get => self.send_data::<M>(turn, outgoing),
+        }
     }
 
     /// Sends the data of message `outgoing`.
-    pub(super) fn send_data<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, outgoing: u32) {
+    pub(super) fn send_data<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, outgoing: u32) {
         let Outgoing {
             rank,
             to,
@@ -357,11 +455,12 @@ impl Mpi {
             incoming,
             ..
         } = self.rendezvous.take_outgoing::<M>(outgoing);
-        let software = match self.settings.rendezvous_zero_copy {
-            true => self.settings.send_delay,
-            false => self.settings.send_software(bytes),
+        let software = match (self.settings.rendezvous, self.settings.rendezvous_zero_copy) {
+            (RendezvousForm::Get, _) => Time::ZERO,
+            (RendezvousForm::Put, true) => self.settings.send_delay,
+            (RendezvousForm::Put, false) => self.settings.send_software(bytes),
         };
-        turn.sends(OutgoingMessage {
+        turn.sends::<M>(OutgoingMessage {
             payload: Payload::RendezvousData {
                 from: rank,
                 to,
@@ -375,8 +474,14 @@ impl Mpi {
         });
     }
 
-    /// Handles the arrival of the data of message `incoming` at `rank`.
-    pub(crate) fn data_arrives<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32, incoming: u32) {
+    /// Handles the arrival at `rank` of the data of message `incoming`, whose sender calls its request `sent`.
+    pub(crate) fn data_arrives<M: Uses>(
+        &mut self,
+        turn: &mut Turn<'_, MpiEffect>,
+        rank: u32,
+        incoming: u32,
+        sent: u32,
+    ) {
         let Incoming {
             from,
             request,
@@ -395,20 +500,34 @@ impl Mpi {
             taker,
             now: turn.now,
         });
+        if sent != NIL && self.settings.rendezvous == RendezvousForm::Get {
+            let notice = Payload::Ack {
+                from: rank,
+                to: from,
+                request: sent,
+            };
+            self.send_control::<M>(turn, notice, self.settings.answer_delay());
+        }
         self.complete::<M>(turn, request);
     }
 }
 
 impl Turn<'_, MpiEffect> {
     /// Sends a message, whose cause is the current stamp.
-    #[inline]
-    fn sends(&mut self, message: OutgoingMessage) {
-        let cause = self.observers.tag_of_effect();
+    #[inline(always)]
+    pub(super) fn sends<M: Uses>(&mut self, message: OutgoingMessage) {
+        let cause = self.observers.tag_of_effect::<M>();
         self.effects.push(MpiEffect::Send(OutgoingMessage { cause, ..message }));
     }
 }
 
 impl crate::settings::Mpi {
+    /// Software time of an answer of a rendezvous, and of an acknowledgment.
+    #[inline]
+    pub(crate) fn answer_delay(&self) -> Time {
+        self.control_delay.unwrap_or(self.send_delay)
+    }
+
     /// Software time for a message of `bytes` between ranks: call and copy.
     #[inline]
     pub(crate) fn send_software(&self, bytes: u64) -> Time {

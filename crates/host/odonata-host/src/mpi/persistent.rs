@@ -1,11 +1,11 @@
 //! Persistent requests: a send or receive that is described once and started many times.
 
-use crate::diagnosis::outcome::InvalidOperation;
+use crate::failure::InvalidOperation;
 use crate::layout::Layout;
 use odonata_engine::NIL;
 use odonata_workload::{OpKind, PROC_NULL, Request, Source};
 
-/// The operation of a persistent request: the call that created it.
+/// The operation of a persistent request or of a one-sided access: the call that created it.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct PersistentOperation {
     kind: OpKind,
@@ -30,6 +30,11 @@ impl PersistentOperation {
             _ => {}
         }
         Ok(PersistentOperation { kind: *kind, next: NIL })
+    }
+
+    /// One-sided access `kind`, which has no number.
+    pub(super) fn access(kind: OpKind) -> Self {
+        PersistentOperation { kind, next: NIL }
     }
 
     pub(crate) fn kind(&self) -> OpKind {

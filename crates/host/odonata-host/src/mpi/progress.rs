@@ -20,6 +20,8 @@ pub(crate) enum ProtocolWork {
     SendData { outgoing: u32 },
     /// Continue a non-blocking collective whose step is complete.
     CollectiveStep { call: u32 },
+    /// Combine the data of a one-sided access with the memory of the rank.
+    Combine { answer: u32 },
 }
 
 /// Work that waits for the rank's next call.
@@ -84,6 +86,12 @@ impl DeferredWork {
         let slot = self.work.allocate::<M>(Deferred { work, next: NIL });
         queue.push::<M, _>(&mut self.work, slot);
         *self.queues.edit::<M>(rank) = queue;
+    }
+
+    /// Whether work of `rank` is deferred. Asynchronous progress defers none.
+    #[inline(always)]
+    pub(super) fn has_work(&self, rank: u32) -> bool {
+        !self.is_asynchronous() && !self.queues.get(rank).is_empty()
     }
 
     /// Takes the oldest deferred work of `rank`.

@@ -3,28 +3,20 @@
 //! Every message, non-blocking collective or file transfer that an operation waits for has a request. Requests of
 //! non-blocking calls have a number and stay in the list of their rank until a wait or test takes them. Requests of
 //! blocking calls and collectives have no number, and their waiting operation is known from the start. A persistent
-//! request (`persistent`) stays in the list, idle, after it is taken.
+//! request (`persistent`) stays in the list, idle, after it is taken. One-sided accesses are in the list without a number,
+//! until a flush takes them.
 //!
 //! Numbers that are not open, or that are idle, count as `MPI_REQUEST_NULL`: a wait on them returns immediately.
 
+pub(crate) mod kind;
 pub(crate) mod wait;
 
-use crate::diagnosis::outcome::InvalidOperation;
+use crate::failure::InvalidOperation;
 use crate::mpi::persistent::PersistentOperation;
-use odonata_engine::{List, Mode, NIL, Pool, SparseStore};
-use odonata_workload::{OpId, OpKind, Request};
+use kind::RequestKind;
+use odonata_engine::{List, Mode, NIL, Pool, SparseStore, Time};
+use odonata_workload::{Comm, Op, OpId, OpKind, Request, Source};
 use wait::Selection;
-
-/// The kind of event that completes a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) enum RequestKind {
-    Send,
-    Receive,
-    Io,
-    Collective,
-    /// A probe, or one side of a message with `PROC_NULL`: completion costs the rank nothing.
-    Nothing,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 enum State {
@@ -48,6 +40,8 @@ pub(crate) struct RequestCell {
     pub(crate) op: u32,
     /// The operation of a persistent request, or [`NIL`].
     pub(crate) plan: u32,
+    /// Time for the copy of a received eager message that its call has not begun.
+    pub(crate) copy: Time,
     pub(crate) kind: RequestKind,
     state: State,
     /// Whether `MPI_Request_free` freed it; it is then in no list.
@@ -67,6 +61,7 @@ impl RequestCell {
             next: NIL,
             op: op.0,
             plan: NIL,
+            copy: Time::ZERO,
             kind,
             state: State::Open,
             freed: false,
@@ -79,6 +74,7 @@ impl RequestCell {
         self.number >= selection.first
             && self.number - selection.first < selection.count
             && self.state != State::Idle
+            && self.kind != RequestKind::Access
             && (self.waiter == NIL || self.waiter == waiter)
     }
 
@@ -128,6 +124,11 @@ impl Requests {
         self.cells.live()
     }
 
+    /// The call that takes receive `slot` copies its message in `time`.
+    pub(super) fn add_copy<M: Mode>(&mut self, slot: u32, time: Time) {
+        self.cells.edit::<M>(slot).copy = time;
+    }
+
     /// Opens a request of operation `op` of `rank`, for which call `waiter` waits from the start.
     #[inline]
     pub(super) fn open_blocking<M: Mode>(&mut self, (rank, op): (u32, OpId), waiter: u32, kind: RequestKind) -> u32 {
@@ -149,6 +150,36 @@ impl Requests {
         list.push::<M, _>(&mut self.cells, slot);
         *self.lists.edit::<M>(rank) = list;
         slot
+    }
+
+    /// Opens the request of one-sided access `op` of `rank`, which a flush takes.
+    pub(super) fn open_access<M: Mode>(&mut self, rank: u32, op: &Op) -> u32 {
+        let mut list = *self.lists.get(rank);
+        let slot = self.cells.allocate::<M>(RequestCell {
+            previous: list.tail,
+            plan: self.plans.allocate::<M>(PersistentOperation::access(op.kind)),
+            ..RequestCell::new(rank, op.id, RequestKind::Access)
+        });
+        list.push::<M, _>(&mut self.cells, slot);
+        *self.lists.edit::<M>(rank) = list;
+        slot
+    }
+
+    /// Whether access `slot` is to `target` on `comm`.
+    pub(super) fn is_access_to(&self, slot: u32, target: Source, comm: Comm) -> bool {
+        let RequestCell { kind, plan, .. } = *self.cells.get(slot);
+        if kind != RequestKind::Access {
+            return false;
+        }
+        match self.plans.get(plan).kind() {
+            OpKind::OneSided(call) => call.comm() == comm && (target == Source::Any || call.target() == Some(target)),
+            _ => false,
+        }
+    }
+
+    /// Frees request `slot` of a blocking call, which does not wait for it after all.
+    pub(super) fn withdraw<M: Mode>(&mut self, slot: u32) {
+        self.cells.free::<M>(slot);
     }
 
     /// Opens an idle persistent request of `rank` for `operation`.
@@ -196,7 +227,7 @@ impl Requests {
     pub(crate) fn numbered(&self, rank: u32, number: Request) -> Option<u32> {
         let list = self.lists.get(rank);
         list.iter(&self.cells)
-            .find(|&slot| self.cells.get(slot).number == number.0)
+            .find(|&slot| self.cells.get(slot).number == number.0 && number != Request::DETACHED)
     }
 
     /// Removes a numbered request from its rank's list.

@@ -7,8 +7,8 @@
 //! A rank keeps counters only for peers that it communicates with, in a few short chains: a table of all pairs would
 //! grow with the square of the number of ranks.
 
-use super::collective::MOST_BACKGROUND;
-use crate::diagnosis::outcome::InvalidOperation;
+use super::stamp::MOST_BACKGROUND;
+use crate::failure::InvalidOperation;
 use crate::layout::Layout;
 use odonata_engine::{Mode, NIL, Pool, SparseStore, Store};
 use odonata_workload::Comm;

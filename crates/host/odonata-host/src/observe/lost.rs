@@ -27,8 +27,6 @@ pub(crate) mod progress;
 mod start;
 mod storage;
 
-pub(crate) use outside::OutsideBlock;
-
 use crate::params::HostParams;
 use odonata_blame::lost::{Carried, Key, Origin, Stamp, Stamps};
 use odonata_engine::{Mode, NIL, Time};
@@ -53,6 +51,8 @@ pub(crate) enum Dependent {
     Local(u32),
     /// A matched RTS without an answer yet.
     Incoming(u32),
+    /// A one-sided access that its target has not combined with its memory.
+    Answer(u32),
     /// Data that a CTS has requested.
     Outgoing(u32),
     /// A request to storage, at its client.
@@ -103,6 +103,7 @@ impl Dependent {
             Dependent::Awaited(n) => (pair(16, n), 0),
             Dependent::StopNotice(n) => (pair(17, n), 0),
             Dependent::Access(piece) => (pair(19, piece), 0),
+            Dependent::Answer(n) => (pair(20, n), 0),
             Dependent::Device(device, owner) => (pair(18, device), u64::from(owner)),
             // The first bit tells it from all of the above.
             Dependent::Envelope(to, from, context, sequence) => (pair(1 << 31 | from, to), pair(context, sequence)),

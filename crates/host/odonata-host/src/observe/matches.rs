@@ -3,8 +3,10 @@
 //! It allows comparing a run with another implementation of the MPI matching rules.
 
 use super::facts::{Match, Observer, RequestTaken};
+use crate::context::Uses;
+use crate::io::facts::IoObserver;
 use crate::mpi::matching::Envelope;
-use odonata_engine::{Mode, NIL, Rows};
+use odonata_engine::{NIL, Rows};
 use odonata_workload::OpId;
 
 /// One step. Rank numbers run over all jobs; `source` is a rank of the job.
@@ -61,14 +63,19 @@ impl MatchLog {
         }
     }
 
+    pub(crate) fn is_on(&self) -> bool {
+        self.enabled
+    }
+
     #[inline(always)]
-    fn record<M: Mode>(&mut self, record: impl FnOnce() -> MatchRecord) {
+    fn record<M: Uses>(&mut self, record: impl FnOnce() -> MatchRecord) {
         if self.enabled {
             self.rows.push::<M>(record());
         }
     }
 
     /// The steps in order.
+    #[cfg(test)]
     pub(crate) fn records(&self) -> &[MatchRecord] {
         self.rows.as_slice()
     }
@@ -76,7 +83,7 @@ impl MatchLog {
 
 impl Observer for MatchLog {
     #[inline(always)]
-    fn message_is_offered<M: Mode>(&mut self, rank: u32, message: &Envelope) {
+    fn message_is_offered<M: Uses>(&mut self, rank: u32, message: &Envelope) {
         self.record::<M>(|| MatchRecord::Offered {
             rank,
             source: message.source,
@@ -86,7 +93,7 @@ impl Observer for MatchLog {
     }
 
     #[inline(always)]
-    fn message_is_matched<M: Mode>(&mut self, found: &Match<'_>) {
+    fn message_is_matched<M: Uses>(&mut self, found: &Match<'_>) {
         if found.receive.request != NIL {
             self.record::<M>(|| MatchRecord::Matched {
                 rank: found.rank,
@@ -99,7 +106,7 @@ impl Observer for MatchLog {
     }
 
     #[inline(always)]
-    fn request_is_taken<M: Mode>(&mut self, taken: &RequestTaken) {
+    fn request_is_taken<M: Uses>(&mut self, taken: &RequestTaken) {
         if taken.number != NIL {
             self.record::<M>(|| MatchRecord::Completed {
                 rank: taken.rank,
@@ -109,3 +116,5 @@ impl Observer for MatchLog {
         }
     }
 }
+
+impl IoObserver for MatchLog {}

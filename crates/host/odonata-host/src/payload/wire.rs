@@ -21,6 +21,7 @@ mod tests {
     use super::*;
     use crate::payload::JobSignal;
     use odonata_storage::{ClientId, MetadataCall, RequestHeader, Requester, StorageOperation, StorageRequest};
+    use odonata_workload::Access;
 
     /// Several of each kind, with fields that differ from each other.
     fn samples() -> Vec<Payload> {
@@ -62,6 +63,22 @@ mod tests {
                 incoming: 8,
                 request: 9,
             },
+            Payload::Ack { from, to, request: 9 },
+            Payload::Fetched { from, to, request: 9 },
+            Payload::Lock {
+                from,
+                to,
+                comm: 4,
+                exclusive: true,
+                request: 9,
+            },
+            Payload::Unlock { from, to, comm: 4 },
+            Payload::Epoch {
+                from,
+                to,
+                comm: 4,
+                ends: true,
+            },
             Payload::Synthetic { from, to },
             Payload::Pull {
                 server,
@@ -86,6 +103,14 @@ mod tests {
             Payload::JobEnded { from, server, owner },
         ];
         all.extend([false, true].map(|lost| Payload::Response { server, header, lost }));
+        let accesses = [Access::Put, Access::Get, Access::Accumulate, Access::GetAccumulate];
+        all.extend(accesses.map(|access| Payload::Access {
+            from,
+            to,
+            access,
+            bytes,
+            request: 9,
+        }));
         let flags = [(false, false), (false, true), (true, false), (true, true)];
         let mut operations = vec![
             StorageOperation::Write,
@@ -152,7 +177,7 @@ mod tests {
                 bytes[0]
             })
             .collect();
-        assert_eq!(known.len(), 14);
+        assert_eq!(known.len(), 20);
         // From 128 on the number of the kind has a second byte.
         for kind in 0..128 {
             let bytes = [&[kind][..], &[0; 40]].concat();

@@ -15,7 +15,7 @@
 use super::activity::{Activity, Phase};
 use super::zero_time_guard::ZeroTimeGuard;
 use super::{RankExecutor, SCAN, look_ahead};
-use crate::diagnosis::outcome::Failure;
+use crate::failure::Failure;
 use odonata_engine::{Mode, Time};
 use odonata_workload::Op;
 
@@ -37,6 +37,13 @@ pub(crate) enum Next {
 }
 
 impl RankExecutor {
+    /// Whether `rank` has one stream and waits for the operation in it, so that it does nothing now.
+    #[inline(always)]
+    pub(crate) fn is_occupied(&self, rank: u32) -> bool {
+        let state = self.ranks.get(rank);
+        state.ready == 0 && state.live_count > 0 && !state.parallel
+    }
+
     /// What `rank` does next at `now`; `guard` counts what it has begun in this event.
     pub(crate) fn next<M: Mode>(&mut self, now: Time, rank: u32, guard: &mut ZeroTimeGuard) -> Next {
         loop {

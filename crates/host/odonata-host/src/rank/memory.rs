@@ -4,7 +4,7 @@
 //! tag, the number of values reported, and whether data read since the last query are lost.
 
 use super::RankExecutor;
-use crate::diagnosis::outcome::InvalidOperation;
+use crate::failure::InvalidOperation;
 use crate::layout::Layout;
 use crate::params::JobProgram;
 use odonata_engine::{Mode, SparseStore, Store, Time};

@@ -9,49 +9,29 @@ use super::execute::Next;
 use super::zero_time_guard::ZeroTimeGuard;
 use crate::Hosts;
 use crate::context::HostContext;
-use crate::diagnosis::outcome::{Failure, InvalidOperation};
+use crate::context::Uses;
 use crate::event::HostEvent;
-use crate::io::metadata::metadata_call;
-use crate::metrics::{IterationRecord, ReportRecord};
-use crate::mpi::request::RequestKind;
-use crate::observe::{Observer, OperationEnd, StepEnd};
-use crate::timeline::call::charge;
-use crate::timeline::{CallKind, Charge};
-use odonata_engine::{Mode, NIL, Time};
+use crate::failure::{Failure, InvalidOperation};
+use crate::io::calls::{Call, metadata_call};
+use crate::metrics::ReportRecord;
+use crate::mpi::request::kind::RequestKind;
+use crate::observe::{IterationEnd, Observer, OperationEnd, StepEnd};
+use crate::timeline::CallKind;
+use odonata_engine::{NIL, Time};
 use odonata_storage::MetadataCall;
 use odonata_workload::{Op, OpKind};
 
 impl Hosts {
-    /// Metrics of rank `rank` of `job` if the run ends at `now`, including the cost of its unfinished operations until
-    /// then. A wait that I/O would complete counts as MPI, since the kind of its request is not yet known.
-    pub fn metrics_until(&self, job: u16, rank: u32, now: Time) -> crate::RankMetrics {
-        let mut metrics = *self.metrics(job, rank);
-        for activity in self.ranks.activities_of(self.layout.job(job).first_rank + rank) {
-            if matches!(activity.phase, Phase::Parked | Phase::Ready) {
-                continue;
-            }
-            let time = now.saturating_sub(activity.since);
-            match charge(&activity.op, self.waits_for_io(activity)) {
-                Charge::Mpi => metrics.mpi += time,
-                Charge::Io => metrics.io += time,
-                // Both are charged when they begin.
-                Charge::Nothing => {
-                    metrics.compute = metrics.compute.saturating_sub(left_of(&activity.op, time));
-                }
-                Charge::Compute => {}
-            }
-        }
-        metrics.computes_until(now);
-        metrics
-    }
-
-    /// Whether the request of `activity` that completed last was for I/O.
-    pub(crate) fn waits_for_io(&self, activity: &Activity) -> bool {
-        activity.call != NIL && self.mpi.calls.get(activity.call).for_io
-    }
-
     /// Begins every operation of `rank` that can begin now.
+    #[inline(always)]
     pub(crate) fn advance<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
+        if !self.ranks.is_occupied(rank) {
+            self.begin_all(ctx, rank);
+        }
+    }
+
+    #[inline(never)]
+    fn begin_all<C: HostContext>(&mut self, ctx: &mut C, rank: u32) {
         let mut guard = ZeroTimeGuard::default();
         loop {
             match self.ranks.next::<C>(ctx.now(), rank, &mut guard) {
@@ -122,23 +102,24 @@ impl Hosts {
     fn perform<C: HostContext>(&mut self, ctx: &mut C, slot: u32, op: &Op, rank: u32) {
         match op.kind {
             OpKind::Compute { duration } => {
-                self.records.edit_metrics::<C>(rank).computes(ctx.now(), duration);
+                self.observers.rank_computes::<C>(rank, ctx.now(), duration);
                 self.occupy(ctx, slot, duration);
             }
             OpKind::Elapsed(times) => {
-                self.records.edit_metrics::<C>(rank).elapses(&times);
+                self.observers.part_elapses::<C>(rank, &times);
                 self.occupy(ctx, slot, times.end);
             }
             OpKind::Mark { iteration } => {
                 let (now, job) = (ctx.now(), self.layout.place(rank).job);
-                self.records.add_iteration::<C>(IterationRecord {
-                    job,
-                    rank: self.layout.local(rank),
-                    iteration,
-                    time: now,
-                });
                 self.observers.step_begins::<C>(slot, now);
-                self.observers.iteration_ends::<C>(slot, rank, (job, iteration), now);
+                self.observers.iteration_ends::<C>(&IterationEnd {
+                    operation: slot,
+                    rank,
+                    job,
+                    local: self.layout.local(rank),
+                    iteration,
+                    now,
+                });
                 self.end_step(ctx, slot, now);
             }
             OpKind::Report { report, index, value } => {
@@ -157,17 +138,16 @@ impl Hosts {
         let call = self.ask_mpi(ctx, |mpi, turn| mpi.enter::<C>(turn, (slot, rank), op, since));
         self.ranks.is_performed_by::<C>(slot, call);
         match op.kind {
-            OpKind::Open { file } => self.call_metadata(ctx, (call, rank), MetadataCall::Open, (0, file)),
-            OpKind::Close { file } => self.call_metadata(ctx, (call, rank), MetadataCall::Close, (0, file)),
+            OpKind::Open { file } => self.start_metadata(ctx, (call, rank), MetadataCall::Open, (0, file)),
+            OpKind::Close { file } => self.start_metadata(ctx, (call, rank), MetadataCall::Close, (0, file)),
             OpKind::Metadata {
                 call: kind,
                 directory,
                 file,
-            } => self.call_metadata(ctx, (call, rank), metadata_call(kind), (directory, file)),
+            } => self.start_metadata(ctx, (call, rank), metadata_call(kind), (directory, file)),
             OpKind::Read { file, offset, bytes } | OpKind::Write { file, offset, bytes } => {
                 let request = self.mpi.open_request::<C>(call, RequestKind::Io);
-                let write = matches!(op.kind, OpKind::Write { .. });
-                self.start_io(ctx, slot, write, (file, offset, bytes), request);
+                self.start_transfer(ctx, (rank, op), (file, offset, bytes), request);
             }
             OpKind::Iread {
                 file,
@@ -183,19 +163,51 @@ impl Hosts {
             } => {
                 let requests = &mut self.mpi.requests;
                 let request = requests.open_numbered::<C>(rank, op.id, request, RequestKind::Io);
-                let write = matches!(op.kind, OpKind::Iwrite { .. });
-                self.start_io(ctx, slot, write, (file, offset, bytes), request);
+                self.start_transfer(ctx, (rank, op), (file, offset, bytes), request);
             }
             _ => return self.ask_mpi(ctx, |mpi, turn| mpi.perform::<C>(turn, call, op)),
         }
         self.ask_mpi(ctx, |mpi, turn| mpi.leave::<C>(turn, call, Time::ZERO));
     }
 
+    /// `rank` begins a call for metadata of (directory, file) in call `slot` of the MPI library, if it takes any time.
+    fn start_metadata<C: HostContext>(
+        &mut self,
+        ctx: &mut C,
+        (slot, rank): (u32, u32),
+        call: MetadataCall,
+        name: (u32, u64),
+    ) {
+        if self.io.calls.takes_time(rank, call) {
+            let request = self.mpi.open_request::<C>(slot, RequestKind::Io);
+            self.ask_io(ctx, |io, turn| io.start_metadata(turn, (rank, request), call, name));
+        }
+    }
+
+    /// `rank` begins the read or write of (file, offset, bytes) that `op` asks for; `request` completes with it.
+    fn start_transfer<C: HostContext>(
+        &mut self,
+        ctx: &mut C,
+        (rank, op): (u32, &Op),
+        range: (u64, u64, u64),
+        request: u32,
+    ) {
+        if self.layout.place(rank).server == NIL {
+            self.fail(ctx, Failure::NoServer { rank, op: *op });
+            return;
+        }
+        let call = match op.kind {
+            OpKind::Write { .. } | OpKind::Iwrite { .. } => (Call::Write, false),
+            _ => (Call::Read, self.ranks.reads_survivors(rank)),
+        };
+        self.ask_io(ctx, |io, turn| io.start_transfer(turn, (rank, request), call, range));
+    }
+
     /// Records a value that `rank` reports.
     ///
     /// # Errors
     /// The rank has already reported the maximum number of values.
-    fn keep_report<M: Mode>(
+    fn keep_report<M: Uses>(
         &mut self,
         rank: u32,
         (report, index): (u32, u32),
@@ -203,7 +215,7 @@ impl Hosts {
         time: Time,
     ) -> Result<(), InvalidOperation> {
         let order = self.ranks.count_report::<M>(rank)?;
-        self.records.add_report::<M>(ReportRecord {
+        self.observers.value_is_reported::<M>(&ReportRecord {
             job: self.layout.place(rank).job,
             rank: self.layout.local(rank),
             order: order as u32,
@@ -254,29 +266,10 @@ impl Hosts {
         self.retire::<C>(slot, false, now);
     }
 
-    /// Completes request `slot` of a rank. The caller lets the rank [advance](Hosts::advance).
-    pub(crate) fn complete<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
-        self.ask_mpi(ctx, |mpi, turn| mpi.complete::<C>(turn, slot));
-    }
-
     /// Records and removes operation `slot`, which has ended; the request that completed last may have been for I/O.
-    pub(crate) fn retire<M: Mode>(&mut self, slot: u32, for_io: bool, now: Time) {
-        let Activity { op, rank, since, .. } = self.ranks.activity(slot);
-        let time = now - *since;
-        match charge(op, for_io) {
-            Charge::Mpi if time > Time::ZERO => self.records.edit_metrics::<M>(*rank).mpi += time,
-            Charge::Io if time > Time::ZERO => self.records.edit_metrics::<M>(*rank).io += time,
-            _ => {}
-        }
-        self.record_call::<M>(slot, for_io, now);
+    pub(crate) fn retire<M: Uses>(&mut self, slot: u32, for_io: bool, now: Time) {
+        self.observers
+            .activity_ends::<M>(&self.layout, self.ranks.activity(slot), for_io, now);
         self.ranks.end::<M>(slot);
-    }
-}
-
-/// The time that operation `op`, which began `time` ago, will still take, if its duration is known.
-fn left_of(op: &Op, time: Time) -> Time {
-    match op.kind {
-        OpKind::Elapsed(times) => times.end.saturating_sub(time),
-        _ => Time::ZERO,
     }
 }

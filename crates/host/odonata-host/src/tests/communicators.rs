@@ -37,7 +37,15 @@ fn peers_are_ranks_of_the_communicator_and_messages_do_not_cross_communicators()
         ranks[row as usize] = sequence([any, recv(row + 2, 9, 10)]);
     }
     let machine = Setup::new().split(ranks, comms(), &NODES).complete();
-    let record = |bytes| machine.hosts.message_records().iter().filter(move |m| m.bytes == bytes);
+    let record = |bytes| {
+        machine
+            .hosts
+            .observers
+            .records
+            .messages()
+            .iter()
+            .filter(move |m| m.bytes == bytes)
+    };
     let ends: Vec<(u32, u32)> = record(20).map(|m| (m.source, m.destination)).collect();
     assert!(
         ends.len() == 2 && ends.contains(&(2, 0)) && ends.contains(&(5, 3)),
@@ -71,7 +79,13 @@ fn collectives_of_disjoint_communicators_run_side_by_side() {
         .split((0..6).map(rank).collect(), comms(), &NODES)
         .complete();
     // The root, member 1 of its row, sends to the two others.
-    let broadcast = machine.hosts.message_records().iter().filter(|m| m.bytes == 700);
+    let broadcast = machine
+        .hosts
+        .observers
+        .records
+        .messages()
+        .iter()
+        .filter(|m| m.bytes == 700);
     let mut ends: Vec<(u32, u32)> = broadcast.map(|m| (m.source, m.destination)).collect();
     ends.sort_unstable();
     assert_eq!(ends, [(1, 0), (1, 2), (4, 3), (4, 5)]);

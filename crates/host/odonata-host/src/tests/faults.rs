@@ -43,7 +43,7 @@ fn charged(machine: &TestMachine) -> Vec<(u32, u8, Time)> {
 /// The server with the metadata of the file: 1 or 2.
 fn home() -> u32 {
     let machine = opens(OnFailure::Error).complete();
-    machine.hosts.io_records()[0].server
+    machine.hosts.observers.records.io()[0].server
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn a_call_to_an_absent_metadata_server_is_retried_and_rerouted() {
     let mut setup = opens(OnFailure::ReRoute);
     setup.outages = vec![of_server(home, away(Time::ZERO))];
     let machine = setup.complete();
-    let rows = machine.hosts.io_records();
+    let rows = machine.hosts.observers.records.io();
     let patience = in_vain(setup.params.client.unwrap());
     let other = 3 - home;
     // The other server serves both calls; apart from the timeouts, they take equally long.
@@ -94,7 +94,7 @@ fn a_metadata_server_that_returns_answers_a_later_attempt() {
     let (from, until) = (Time::from_ns(20_000), Time::from_ns(115_000));
     setup.outages = vec![of_server(home, Outage { from, until })];
     let machine = setup.complete();
-    let rows = machine.hosts.io_records();
+    let rows = machine.hosts.observers.records.io();
     let client = setup.params.client.unwrap();
     let third = rows[0].start + client.timeout.times(2) + client.backoff.times(3);
     assert_eq!(rows[0].timeouts, 2);
@@ -178,7 +178,7 @@ fn a_server_continues_without_a_failed_device() {
         outage: away(from),
     }];
     let machine = setup.complete();
-    let (lost, rows) = (losses(&machine), machine.hosts.io_records());
+    let (lost, rows) = (losses(&machine), machine.hosts.observers.records.io());
     assert!(lost.dropped > 0 && lost.lost() == 0 && lost.unheard == 0, "{lost:?}");
     // The other rank has waited for the lock and gets it when the device fails.
     assert_eq!(rows.iter().map(|row| row.timeouts).sum::<u32>(), 1, "{rows:?}");
@@ -262,7 +262,7 @@ fn drained_data_are_rerouted_within_the_tier_or_wait() {
         assert_eq!([bytes(2), bytes(3)], expected);
         assert_eq!(losses(&machine).lost(), 0);
         // The failure does not affect the writes of the ranks; their reads are served by the lower tier.
-        let rows = machine.hosts.io_records();
+        let rows = machine.hosts.observers.records.io();
         assert!(rows.iter().all(|row| row.timeouts == 0), "{rows:?}");
         let (jobs, servers) = machine.hosts.io.client.counts();
         assert!(

@@ -2,7 +2,7 @@
 
 use super::rehearsal::rehearse;
 use super::*;
-use crate::job::control::CONTROL_BYTES;
+use crate::job::effect::CONTROL_BYTES;
 use odonata_workload::{Arrival, Bursts, Pattern, Synthetic};
 
 fn traffic(pattern: Pattern, messages: Option<u64>, told: bool) -> Synthetic {
@@ -50,7 +50,7 @@ fn a_job_starts_after_the_end_signal_of_another_job_and_its_delay() {
         // The message counts as a packet of the job that has ended, but not as a message of its ranks.
         assert_eq!(machine.fabric.traffic_stats().get(0).messages, 1);
         assert_eq!((machine.hosts.metrics(0, 0).sends, metrics.recvs), (0, 0));
-        assert!(machine.hosts.message_records().is_empty());
+        assert!(machine.hosts.observers.records.messages().is_empty());
     }
 }
 
@@ -127,7 +127,7 @@ fn sources_send_no_message_after_their_stop_signal() {
         assert!(metrics(rank).end > stop && metrics(rank).end < stop + Time::from_ns(20_000));
     }
     let mut sent = 0;
-    for message in machine.hosts.message_records() {
+    for message in machine.hosts.observers.records.messages() {
         assert!(message.created < metrics(message.source).end);
         sent += 1;
     }
@@ -178,7 +178,7 @@ fn messages_are_created_in_bursts_that_begin_with_the_job() {
     let mut setup = Setup::new().job(source(synthetic, 500), &[0, 2, 4, 6, 8]);
     setup.jobs[0].start = start;
     let machine = setup.complete();
-    let rows = machine.hosts.message_records();
+    let rows = machine.hosts.observers.records.messages();
     assert_eq!(rows.len(), 1_000);
     assert!(rows.iter().all(|m| (m.created - start).0 % (on + off).0 < on.0));
     // 200 gaps of 500 ns are 33.3 bursts of 3 us; standard deviation sqrt(200) x 500 ns = 2.4 bursts.
@@ -219,7 +219,7 @@ fn a_job_whose_predecessor_never_ends_is_reported_with_the_predecessor() {
         waits_for: vec![(other, 1)],
     };
     assert_eq!(
-        machine.hosts.waiting_jobs(&machine.hosts.job_statuses()),
+        machine.hosts.job_statuses().waiting_jobs(machine.hosts.plans()),
         [waiting(1, 0), waiting(2, 1)]
     );
     assert_eq!((machine.started(1), machine.hosts.metrics(1, 0).start), (None, None));

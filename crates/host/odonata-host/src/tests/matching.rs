@@ -4,7 +4,7 @@ use super::mpi::Library;
 use super::*;
 use crate::mpi::effect::MpiEffect;
 use crate::mpi::matching::{Envelope, PostedReceive, Poster};
-use crate::mpi::request::RequestKind;
+use crate::mpi::request::kind::RequestKind;
 use std::collections::BTreeMap;
 
 /// (source, context, sequence, tag)

@@ -34,7 +34,7 @@ fn ping_pong_takes_twice_software_copy_interface_and_network() {
             (u128::from(rounds * there.0), there)
         );
         assert_eq!(machine.hosts.metrics(0, 0).mpi, machine.hosts.metrics(0, 0).end);
-        assert_eq!(machine.hosts.message_records().len() as u64, 2 * rounds);
+        assert_eq!(machine.hosts.observers.records.messages().len() as u64, 2 * rounds);
     }
 }
 
@@ -167,7 +167,14 @@ fn a_small_message_that_overtakes_a_large_one_is_matched_after_it() {
     let receives = order.map(|bytes| recv(0, 5, bytes));
     let setup = Setup::new().script(vec![sequence(sends), sequence(receives)], &[5, 5]);
     let machine = setup.complete();
-    let arrivals: Vec<u64> = machine.hosts.message_records().iter().map(|m| m.bytes).collect();
+    let arrivals: Vec<u64> = machine
+        .hosts
+        .observers
+        .records
+        .messages()
+        .iter()
+        .map(|m| m.bytes)
+        .collect();
     assert_eq!(arrivals, [0, 10, 500_000, 1_000_000]);
 }
 
@@ -184,7 +191,7 @@ fn messages_that_adaptive_routing_reorders_are_matched_in_the_order_of_sending()
     let machine = setup
         .script(vec![sequence(sends), sequence(receives)], &[0, 71])
         .complete();
-    let rows = machine.hosts.message_records();
+    let rows = machine.hosts.observers.records.messages();
     assert!(
         rows.windows(2).any(|pair| pair[0].bytes < pair[1].bytes),
         "nothing was reordered: the test shows nothing"
@@ -219,7 +226,7 @@ fn a_halo_exchange_completes_with_all_messages_and_marks() {
         assert_eq!(metrics.compute, Time::from_ns(2_500));
         assert_eq!(metrics.non_compute(Time::ZERO), metrics.mpi);
     }
-    assert_eq!(machine.hosts.iteration_records().len(), 5 * n as usize);
+    assert_eq!(machine.hosts.observers.records.iterations().len(), 5 * n as usize);
     assert_eq!(machine.hosts.job_statuses().finished(), (u64::from(n), u64::from(n)));
 }
 

@@ -56,7 +56,9 @@ fn a_call_takes_request_latency_service_time_and_answer_latency() {
     assert_eq!((metrics.io_operations, metrics.io_duration_ps), (0, 0));
     let rows: Vec<_> = machine
         .hosts
-        .io_records()
+        .observers
+        .records
+        .io()
         .iter()
         .map(|row| (row.operation, row.server, row.file))
         .collect();
@@ -150,7 +152,7 @@ fn a_close_sends_its_call_after_all_writes_are_acknowledged() {
         let mut setup = metadata(1, &[50]).script(vec![sequence([write, close])], &[0]);
         setup.jobs[0].files.write_behind = Bytes(1 << 30);
         let machine = setup.complete();
-        let rows = machine.hosts.io_records().to_vec();
+        let rows = machine.hosts.observers.records.io().to_vec();
         // A sync asks the storage server first.
         let synced = match close {
             OpKind::Metadata { .. } => way(&setup, 0, 40) + way(&setup, 40, 0),
@@ -200,7 +202,7 @@ fn a_sync_waits_for_the_commit_at_every_server_of_the_file() {
             behind.times(place as u64) + way(&setup, 0, node) + way(&setup, node, 0)
         });
         let far: Vec<Time> = far.collect();
-        (machine.hosts.io_records().to_vec(), far, machine)
+        (machine.hosts.observers.records.io().to_vec(), far, machine)
     };
     let sync = call(FileCall::Sync, 0, 5);
     let (rows, far, _) = run(&[compute(10), sync]);
@@ -272,7 +274,7 @@ fn all_random_calls_are_answered_and_can_be_undone() {
         let answered: u64 = all.metadata.iter().map(|(_, m)| m.calls.iter().sum::<u64>()).sum();
         let made: u64 = all.ranks.iter().map(|(_, m)| m.metadata_calls).sum();
         assert_eq!(answered, made, "seed {seed}");
-        let records = machine.hosts.io_records().iter();
+        let records = machine.hosts.observers.records.io().iter();
         let recorded = records
             .filter(|row| matches!(row.operation, IoOperation::Metadata(_)))
             .count();

@@ -7,10 +7,15 @@ use crate::mpi::effect::{MpiEffect, OutgoingMessage};
 use crate::mpi::matching::Envelope;
 use crate::mpi::sequence::chains;
 use crate::observe::Observers;
+use crate::observe::exposed::ExposedLog;
+use crate::observe::fault_waits::FaultWaits;
 use crate::observe::lost::LostTime;
-use crate::observe::matches::MatchLog;
-use crate::timeline::StepLog;
+use crate::observe::records::Records;
+use crate::settings::RendezvousForm;
 use crate::turn::{Effects, Turn};
+use odonata_engine::SparseStore;
+use odonata_network::settings::RateAbove;
+use odonata_units::Bandwidth;
 use odonata_workload::Collective;
 use std::collections::BTreeMap;
 
@@ -49,6 +54,7 @@ impl Library {
         (mpi.send_delay, mpi.send_per_byte) = (DELAY, PerByte::ZERO);
         (mpi.send_overhead, mpi.recv_overhead) = (SEND, RECEIVE);
         (mpi.rendezvous_control, mpi.eager_threshold) = (Bytes(CONTROL), Some(Bytes(THRESHOLD)));
+        params.records.matches = true;
         adjust(&mut params);
         let job = JobPlan {
             name: "job".into(),
@@ -68,6 +74,7 @@ impl Library {
             stage_out: false,
         };
         let place = |node| RankPlace {
+            interface: 0,
             job: 0,
             node,
             lp: 0,
@@ -85,11 +92,13 @@ impl Library {
         let all: Arc<[u32]> = (0..ranks).collect();
         let part = (all.clone(), all);
         Library {
-            observers: Observers {
-                lost: LostTime::new(&params, &part, 1),
-                matches: MatchLog::new(true),
-                steps: StepLog::new(None),
-            },
+            observers: Observers::new(
+                &params,
+                Records::new(SparseStore::default(), 2, &params),
+                LostTime::new(&params, &part, 1),
+                FaultWaits::new((0, 0), &[], None, (&[], 1)),
+                ExposedLog::new(SparseStore::default()),
+            ),
             mpi: Mpi::new(&params, layout, &part),
             occurrences: BTreeMap::new(),
             count: 0,
@@ -108,7 +117,7 @@ impl Library {
         input(&mut self.mpi, turn);
         let failure = effects.take_failure();
         assert!(failure.is_none(), "{failure:?}");
-        effects.iter().copied().collect()
+        effects.take_list()
     }
 
     fn add(&mut self, at: Time, occurrence: Occurrence) {
@@ -171,8 +180,11 @@ impl Library {
                 tag,
                 context,
                 sequence,
-                ..
-            } => mpi.message_arrives::<Speculative>(turn, to, envelope(from, tag, context, sequence, bytes, NIL)),
+                request,
+            } => {
+                mpi.acknowledge::<Speculative>(turn, (to, from), bytes, request);
+                mpi.message_arrives::<Speculative>(turn, to, envelope(from, tag, context, sequence, bytes, NIL));
+            }
             Payload::Rts {
                 from,
                 to,
@@ -189,7 +201,10 @@ impl Library {
             Payload::Cts {
                 to, outgoing, incoming, ..
             } => mpi.cts_arrives::<Speculative>(turn, to, outgoing, incoming),
-            Payload::RendezvousData { to, incoming, .. } => mpi.data_arrives::<Speculative>(turn, to, incoming),
+            Payload::RendezvousData {
+                to, incoming, request, ..
+            } => mpi.data_arrives::<Speculative>(turn, to, incoming, request),
+            Payload::Ack { request, .. } => mpi.complete::<Speculative>(turn, request),
             other => panic!("{other:?} is no message of MPI"),
         })
     }
@@ -205,7 +220,16 @@ impl Library {
                     ..
                 }) => {
                     let leaves = now + software;
-                    if let Payload::Eager { request, .. } | Payload::RendezvousData { request, .. } = payload {
+                    let completes = match payload {
+                        Payload::Eager { from, to, request, .. } => {
+                            (!self.mpi.is_acknowledged(from, to, bytes)).then_some(request)
+                        }
+                        Payload::RendezvousData { request, .. } => {
+                            (self.mpi.settings.rendezvous == RendezvousForm::Put).then_some(request)
+                        }
+                        _ => None,
+                    };
+                    if let Some(request) = completes {
                         self.add(leaves, Occurrence::Leaves(request));
                     }
                     self.add(leaves + LATENCY, Occurrence::Arrives(payload, bytes));
@@ -363,4 +387,159 @@ fn without_a_progress_thread_a_collective_goes_on_in_the_next_call() {
         };
         assert_eq!(waited, [expected; 4], "{progress:?}");
     }
+}
+
+/// Answers of a rendezvous, and acknowledgments.
+const ANSWER: Time = Time::from_ns(40);
+
+#[test]
+fn copies_of_eager_messages_occupy_both_ranks() {
+    let mut library = Library::new(2, |params| {
+        let mpi = &mut params.mpi;
+        (mpi.send_overhead_per_byte, mpi.recv_overhead_per_byte) = (PerByte(500.0), PerByte(200.0));
+    });
+    library.call(Time::ZERO, 0, send(1, 7, 800));
+    library.call(Time::ZERO, 1, recv(0, 7, 800));
+    // The copy of 800 B takes 400 ns, then the message leaves; the call lasts until then, or for its overhead and copy.
+    let (out, copied) = (ns(400), ns(160));
+    let arrives = out + DELAY + LATENCY;
+    assert_eq!(
+        library.ends(),
+        [Some((out + DELAY).max(SEND + out)), Some(arrives + RECEIVE + copied)]
+    );
+}
+
+#[test]
+fn a_receive_that_a_later_wait_takes_is_copied_by_the_wait() {
+    let mut library = Library::new(2, |params| params.mpi.recv_overhead_per_byte = PerByte(200.0));
+    library.call(Time::ZERO, 1, send(0, 7, 800));
+    library.call(Time::ZERO, 0, irecv(1, 7, 800, 0));
+    library.call(ns(9_000), 0, wait_all(1));
+    assert_eq!(library.ends()[2], Some(ns(9_000) + RECEIVE + ns(160)));
+}
+
+#[test]
+fn messages_beyond_the_inline_limit_are_fetched_by_the_interface() {
+    for (bytes, fetch) in [(192, Time::ZERO), (193, ns(670))] {
+        let mut library = Library::new(2, |params| {
+            (params.mpi.inline_up_to, params.mpi.fetch_delay) = (Some(Bytes(192)), ns(670));
+        });
+        library.call(Time::ZERO, 0, send(1, 7, bytes));
+        library.call(Time::ZERO, 1, recv(0, 7, bytes));
+        let leaves = DELAY + fetch;
+        assert_eq!(library.ends(), [Some(leaves), Some(leaves + LATENCY + RECEIVE)]);
+    }
+}
+
+#[test]
+fn a_send_above_the_limit_completes_by_acknowledgment() {
+    for (bytes, acknowledged) in [(192, false), (193, true)] {
+        let mut library = Library::new(2, |params| {
+            (params.mpi.acknowledged_above, params.mpi.control_delay) = (Some(Bytes(192)), Some(ANSWER));
+        });
+        library.call(Time::ZERO, 0, send(1, 7, bytes));
+        library.call(ns(9_000), 1, recv(0, 7, bytes));
+        let sent = if acknowledged {
+            DELAY + LATENCY + ANSWER + LATENCY
+        } else {
+            DELAY
+        };
+        // The interface acknowledges before any receive.
+        assert_eq!(library.ends(), [Some(sent), Some(ns(9_000) + RECEIVE)]);
+        assert_eq!((library.mpi.calls.live(), library.mpi.requests.live()), (0, 0));
+    }
+}
+
+#[test]
+fn a_rendezvous_by_get_needs_nothing_of_the_sender() {
+    for late in [0, 7_000] {
+        let mut library = Library::new(2, |params| {
+            let mpi = &mut params.mpi;
+            (mpi.rendezvous, mpi.control_delay) = (RendezvousForm::Get, Some(ANSWER));
+            mpi.progress = Progress::InCalls;
+        });
+        let bytes = THRESHOLD + 1;
+        let isend = OpKind::Isend {
+            to: 1,
+            tag: 7,
+            bytes,
+            comm: Comm::WORLD,
+            request: Request(0),
+        };
+        library.call(Time::ZERO, 0, isend);
+        library.call(ns(late), 1, recv(0, 7, bytes));
+        library.call(ns(50_000), 0, wait_all(1));
+        // Request to send; read request and data without software of the sender, which makes no call meanwhile.
+        let matched = (DELAY + LATENCY).max(ns(late));
+        let data = matched + ANSWER + LATENCY + LATENCY;
+        let ends = library.ends();
+        assert_eq!(ends[1], Some(data + RECEIVE));
+        // The notice arrived long ago.
+        assert_eq!(ends[2], Some(ns(50_000)));
+        assert_eq!(library.mpi.rendezvous.live(), [0, 0]);
+    }
+}
+
+#[test]
+fn a_blocking_send_by_get_ends_with_the_notice() {
+    let mut library = Library::new(2, |params| {
+        (params.mpi.rendezvous, params.mpi.control_delay) = (RendezvousForm::Get, Some(ANSWER));
+    });
+    library.call(Time::ZERO, 0, send(1, 7, THRESHOLD + 1));
+    library.call(Time::ZERO, 1, recv(0, 7, THRESHOLD + 1));
+    let data = DELAY + LATENCY + ANSWER + LATENCY.times(2);
+    assert_eq!(library.ends(), [Some(data + ANSWER + LATENCY), Some(data + RECEIVE)]);
+}
+
+/// A ring of eager messages takes o_r + L + O b + the sum per step, after the begin of the collective; the copy of the
+/// input follows the first step.
+#[test]
+fn sums_and_copies_of_a_collective_follow_its_messages() {
+    const BEGIN: Time = Time::from_ns(90);
+    let ranks = 4;
+    let mut library = Library::new(ranks, |params| {
+        let mpi = &mut params.mpi;
+        (mpi.reduce_rate, mpi.copy_rate) = (Some(Bandwidth(1e9)), Some(Bandwidth(2e9)));
+        mpi.reduce_rates = vec![RateAbove {
+            above: Bytes(100),
+            rate: Bandwidth(0.5e9),
+        }];
+        // The last entry that is exceeded counts; 800 B are not above 800 B.
+        mpi.copy_rates = [(500, 4e9), (800, 1e9)]
+            .map(|(above, rate)| RateAbove {
+                above: Bytes(above),
+                rate: Bandwidth(rate),
+            })
+            .to_vec();
+        mpi.collective_overhead = BEGIN;
+        mpi.collectives.allreduce = odonata_workload::collective::choice::Allreduce::Ring;
+        params.rules = params.mpi.rules();
+    });
+    let allreduce = Collective::Allreduce {
+        comm: Comm::WORLD,
+        bytes: 800,
+        count: 100,
+    };
+    for rank in 0..ranks {
+        library.call(Time::ZERO, rank, OpKind::Collective(allreduce));
+    }
+    // Blocks of 200 B, summed at 0.5 GB/s in three of six steps; 800 B copied at 4 GB/s once.
+    let step = DELAY + LATENCY + RECEIVE;
+    let end = BEGIN + step.times(6) + ns(400).times(3) + ns(200);
+    assert_eq!(library.ends(), vec![Some(end); ranks as usize]);
+}
+
+#[test]
+fn messages_within_a_node_are_neither_copied_nor_acknowledged() {
+    let mut library = Library::new(2, |params| {
+        let mpi = &mut params.mpi;
+        (mpi.acknowledged_above, mpi.inline_up_to) = (Some(Bytes(0)), Some(Bytes(0)));
+        (mpi.send_overhead_per_byte, mpi.fetch_delay) = (PerByte(500.0), ns(670));
+    });
+    let mut places: Vec<RankPlace> = library.mpi.layout.ranks.to_vec();
+    places[1].node = places[0].node;
+    library.mpi.layout.ranks = places.into();
+    library.call(Time::ZERO, 0, send(1, 7, 100));
+    library.call(Time::ZERO, 1, recv(0, 7, 100));
+    assert_eq!(library.ends(), [Some(DELAY), Some(DELAY + LATENCY + RECEIVE)]);
 }

@@ -157,7 +157,7 @@ fn call_numbers_limit_the_active_collectives() {
         };
         Setup::new().script((0..2).map(rank).collect(), &[0, 1]).run()
     };
-    let most = crate::mpi::collective::MOST_BACKGROUND;
+    let most = crate::mpi::stamp::MOST_BACKGROUND;
     assert_eq!(run(most).outcome(), HostOutcome::Completed);
     let HostOutcome::Failed { kind, text } = run(most + 1).outcome() else {
         panic!()

@@ -72,8 +72,18 @@ fn persistent_and_ordinary_operations_match_and_start_all_starts_a_range() {
     ]);
     let receiver = sequence((0..3).map(|number| recv(0, 10 + number, u64::from(number))));
     let machine = setup.script(vec![sender, receiver], &[0, 71]).complete();
-    assert_eq!(machine.hosts.iteration_records()[0].time, Time::from_ns(3 * 70));
-    let order: Vec<u64> = machine.hosts.message_records().iter().map(|m| m.bytes).collect();
+    assert_eq!(
+        machine.hosts.observers.records.iterations()[0].time,
+        Time::from_ns(3 * 70)
+    );
+    let order: Vec<u64> = machine
+        .hosts
+        .observers
+        .records
+        .messages()
+        .iter()
+        .map(|m| m.bytes)
+        .collect();
     assert_eq!(order, [0, 1, 2]);
 }
 

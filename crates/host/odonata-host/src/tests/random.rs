@@ -59,7 +59,7 @@ fn compare(seed: u64, script: Script) -> (TestMachine, Setup) {
     let setup = setup.job(JobProgram::Program(program.clone()), &nodes);
     let machine = setup.run();
     let outcome = machine.outcome();
-    let records = machine.hosts.match_records();
+    let records = machine.hosts.observers.matches.records();
 
     // Messages of one sender on one communicator reach matching in the order of sending.
     let mut next: BTreeMap<(u32, u32, u32), u32> = BTreeMap::new();
@@ -93,7 +93,11 @@ fn compare(seed: u64, script: Script) -> (TestMachine, Setup) {
             text,
         } => {
             assert!(stuck.is_empty(), "seed {seed}: the reference stops in {stuck:?}");
-            assert_eq!(machine.hosts.unmatched(), reference.unmatched(), "seed {seed}");
+            assert_eq!(
+                crate::diagnosis::PartState(&machine.hosts).unmatched(),
+                reference.unmatched(),
+                "seed {seed}"
+            );
             assert!(
                 text.contains("was never received") || reference.unmatched() == 0,
                 "seed {seed}: {text}"
@@ -161,7 +165,7 @@ fn programs_that_cannot_deadlock_complete_with_the_matches_of_the_reference() {
             .fabric
             .audit()
             .unwrap_or_else(|text| panic!("seed {seed}: {text}"));
-        matched += matches(machine.hosts.match_records()).len();
+        matched += matches(machine.hosts.observers.matches.records()).len();
     }
     assert!(matched > 60_000, "{matched}");
 }

@@ -1,6 +1,7 @@
 //! Every event of a run with all features can be undone and repeated, and the run can be saved after any event.
 
 use super::*;
+use crate::settings::RendezvousForm;
 use crate::{Outside, StorageTier};
 use odonata_engine::{RollbackCheck, run_with_restarts};
 use odonata_storage::settings::{DrainPolicy, Policy, ReadPolicy, WritePolicy};
@@ -116,6 +117,21 @@ fn every_event_of_rendezvous_with_progress_in_calls_can_be_undone_and_redone() {
     let mut setup = everything();
     (setup.params.mpi.eager_threshold, setup.params.mpi.progress) = (Some(Bytes(50)), Progress::InCalls);
     rehearse(&setup, 500);
+}
+
+#[test]
+fn every_event_of_reads_acknowledgments_and_local_work_can_be_undone_and_redone() {
+    for progress in [Progress::Asynchronous, Progress::InCalls] {
+        let mut setup = everything();
+        let mpi = &mut setup.params.mpi;
+        (mpi.eager_threshold, mpi.progress) = (Some(Bytes(10_000)), progress);
+        (mpi.acknowledged_above, mpi.rendezvous) = (Some(Bytes(10)), RendezvousForm::Get);
+        (mpi.send_overhead_per_byte, mpi.recv_overhead_per_byte) = (PerByte(300.0), PerByte(200.0));
+        (mpi.inline_up_to, mpi.fetch_delay) = (Some(Bytes(50)), Time::from_ns(30));
+        (mpi.reduce_rate, mpi.copy_rate) = (Some(Bandwidth(1e9)), Some(Bandwidth(2e9)));
+        mpi.collective_overhead = Time::from_ns(15);
+        rehearse(&setup, 500);
+    }
 }
 
 /// [`everything`] with a burst buffer that drains through an I/O node to two object servers, and reads missing data

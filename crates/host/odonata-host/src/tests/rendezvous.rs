@@ -49,7 +49,7 @@ fn a_long_message_adds_two_control_messages_to_the_latency_of_a_short_one() {
             // The ranks count one message, with the latency from the call to the data; the fabric counts three.
             assert_eq!((receiver.recvs, receiver.bytes_received), (1, bytes));
             assert_eq!(receiver.latency_ps, u128::from(expected.0));
-            assert_eq!(machine.hosts.message_records().len(), 1);
+            assert_eq!(machine.hosts.observers.records.messages().len(), 1);
             assert_eq!(machine.fabric.traffic_stats().get(0).messages, if long { 3 } else { 1 });
             // The send ends when the only packet of data starts on the terminal link.
             let start = expected - setup.zero_load(0, target, bytes);

@@ -5,7 +5,7 @@ use crate::MatchRecord;
 
 /// The numbers of the requests that operation `op` of `rank` took, sorted.
 fn taken(machine: &TestMachine, rank: u32, op: u32) -> Vec<u32> {
-    let records = machine.hosts.match_records().iter();
+    let records = machine.hosts.observers.matches.records().iter();
     let taken = records.filter_map(|record| match *record {
         MatchRecord::Completed { rank: r, op: o, number } if (r, o.0) == (rank, op) => Some(number),
         _ => None,
@@ -60,7 +60,7 @@ fn wait_any_ends_with_the_first_and_leaves_the_others_open() {
     ]);
     let machine = Setup::new().script(vec![sender, receiver], &[0, 71]).complete();
     assert_eq!([2, 4, 5].map(|op| taken(&machine, 1, op)), [vec![1], vec![0], vec![]]);
-    let marked = machine.hosts.iteration_records()[0].time;
+    let marked = machine.hosts.observers.records.iterations()[0].time;
     assert!(marked < Time::from_ns(1_000_000) && machine.hosts.metrics(0, 1).end > Time::from_ns(1_000_000));
 }
 
@@ -193,7 +193,7 @@ fn a_probe_waits_for_a_message_and_leaves_it_to_the_receive() {
             wait_all(1),
         ]);
         let machine = setup.script(vec![sender, receiver], &[0, 71]).complete();
-        assert!(machine.hosts.iteration_records()[0].time > Time::from_ns(1_000_000));
+        assert!(machine.hosts.observers.records.iterations()[0].time > Time::from_ns(1_000_000));
         assert_eq!(machine.hosts.metrics(0, 1).recvs, 2);
     }
 }
@@ -293,10 +293,18 @@ fn matches_are_recorded_only_on_request_and_do_not_alter_results() {
             .complete()
     };
     let (with, without) = (run(true), run(false));
-    let of = |kind: fn(&MatchRecord) -> bool| with.hosts.match_records().iter().filter(|record| kind(record)).count();
+    let of = |kind: fn(&MatchRecord) -> bool| {
+        with.hosts
+            .observers
+            .matches
+            .records()
+            .iter()
+            .filter(|record| kind(record))
+            .count()
+    };
     assert_eq!(of(|record| matches!(record, MatchRecord::Offered { .. })), 2);
     assert_eq!(of(|record| matches!(record, MatchRecord::Matched { .. })), 2);
     assert_eq!(of(|record| matches!(record, MatchRecord::Completed { .. })), 4);
-    assert!(without.hosts.match_records().is_empty());
+    assert!(without.hosts.observers.matches.records().is_empty());
     assert_eq!(digest(&with), digest(&without));
 }

@@ -90,13 +90,13 @@ fn a_rank_reroutes_to_the_next_server_and_remembers_it() {
     let alone = |second: OpKind| {
         let mut setup = setup(vec![write(3_000), second], client);
         setup.jobs[0].servers = vec![1];
-        setup.complete().hosts.io_records().to_vec()
+        setup.complete().hosts.observers.records.io().to_vec()
     };
     for second in [write(3_000), read(3_000)] {
         let mut setup = setup(vec![write(3_000), second], client);
         setup.outages = vec![of_server(0, away(Time::ZERO))];
         let machine = setup.complete();
-        let (rows, alone) = (machine.hosts.io_records(), alone(second));
+        let (rows, alone) = (machine.hosts.observers.records.io(), alone(second));
         assert_eq!(
             rows[0].end - rows[0].start,
             in_vain(client) + (alone[0].end - alone[0].start)
@@ -120,7 +120,7 @@ fn late_answers_are_ignored_and_repeated_requests_are_written_twice() {
     let mut patient = client(1, OnFailure::Error);
     (patient.timeout, patient.backoff) = (us(50), us(60));
     let mut setup = setup(vec![write(1_000), read(1_000)], patient);
-    let alone = setup.complete().hosts.io_records()[0].end;
+    let alone = setup.complete().hosts.observers.records.io()[0].end;
     // The answer to the first attempt arrives after 100 us, between timeout and second attempt.
     setup.slow = vec![FaultPeriod {
         from: Time::ZERO,
@@ -128,7 +128,7 @@ fn late_answers_are_ignored_and_repeated_requests_are_written_twice() {
         thousandths: 0,
     }];
     let machine = setup.complete();
-    let rows = machine.hosts.io_records();
+    let rows = machine.hosts.observers.records.io();
     assert_eq!((rows[0].timeouts, rows[1].timeouts), (1, 0));
     assert_eq!(rows[0].end, us(110) + alone);
     assert_eq!(machine.hosts.servers().metrics(0).bytes_written, 2_000);
@@ -136,7 +136,7 @@ fn late_answers_are_ignored_and_repeated_requests_are_written_twice() {
     // The second attempt is in progress when the first is answered, and is served after it.
     setup.params.client.as_mut().unwrap().backoff = us(45);
     let machine = setup.complete();
-    let row = machine.hosts.io_records()[0];
+    let row = machine.hosts.observers.records.io()[0];
     assert!(
         row.timeouts == 1 && row.end > us(95) + alone && row.end < us(145),
         "{row:?}"

@@ -37,7 +37,7 @@ fn every_message_of_every_source_arrives_and_the_job_ends() {
         assert_eq!(sum(|m| m.sends), ranks * each);
         assert_eq!(sum(|m| m.recvs), ranks * each);
         assert_eq!(sum(|m| m.bytes_received), ranks * each * bytes);
-        let rows = machine.hosts.message_records();
+        let rows = machine.hosts.observers.records.messages();
         assert_eq!(rows.len() as u64, ranks * each);
         let local = rows.iter().filter(|m| m.source / 2 == m.destination / 2).count() as u64;
         assert!(local > 0 && rows.iter().all(|m| m.source != m.destination));
@@ -58,7 +58,9 @@ fn fixed_gaps_are_constant_and_first_messages_are_spread_over_one_gap() {
     for r in 0..144 {
         let mut calls: Vec<u64> = machine
             .hosts
-            .message_records()
+            .observers
+            .records
+            .messages()
             .iter()
             .filter(|m| m.source == r)
             .map(|m| m.created.0)
@@ -79,7 +81,7 @@ fn no_message_starts_at_the_stop_or_later_and_the_number_matches_the_rate() {
     let machine = Setup::new()
         .job(synthetic(None, Some(100_000), Arrival::Exponential, 64), &nodes(36))
         .complete();
-    let rows = machine.hosts.message_records();
+    let rows = machine.hosts.observers.records.messages();
     assert!(rows.iter().all(|m| m.created < Time::from_ns(100_000)));
     // 72 ranks, 100 messages each; standard deviation sqrt(7,200) = 85.
     assert!(rows.len().abs_diff(7_200) < 425, "{}", rows.len());
@@ -99,7 +101,10 @@ fn a_run_without_message_statistics_moves_the_same_packets() {
     };
     assert_eq!(digest(&with), digest(&without));
     assert_eq!(
-        (without.hosts.metrics(0, 0).recvs, without.hosts.message_records().len()),
+        (
+            without.hosts.metrics(0, 0).recvs,
+            without.hosts.observers.records.messages().len()
+        ),
         (0, 0)
     );
 }
@@ -115,12 +120,22 @@ fn jobs_start_at_their_time_and_a_limit_on_rows_is_kept() {
     assert!(
         machine
             .hosts
-            .message_records()
+            .observers
+            .records
+            .messages()
             .iter()
             .all(|m| m.created > Time::from_ns(5_000))
     );
-    assert_eq!(machine.hosts.message_records().len(), 3);
-    let latencies: u64 = machine.hosts.message_latency().buckets(0).iter().map(|b| b.2).sum();
+    assert_eq!(machine.hosts.observers.records.messages().len(), 3);
+    let latencies: u64 = machine
+        .hosts
+        .observers
+        .records
+        .message_latency()
+        .buckets(0)
+        .iter()
+        .map(|b| b.2)
+        .sum();
     assert_eq!(latencies, 80);
     let job = machine.hosts.job(1);
     assert_eq!(

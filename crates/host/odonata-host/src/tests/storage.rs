@@ -37,8 +37,8 @@ fn one_piece_takes_request_pull_piece_device_and_response() {
     let metrics = machine.hosts.metrics(0, 0);
     assert_eq!(metrics.end, expected);
     assert_eq!((metrics.io, metrics.io_duration_ps), (expected, u128::from(expected.0)));
-    assert_eq!(machine.hosts.io_records().len(), 1);
-    let row = machine.hosts.io_records()[0];
+    assert_eq!(machine.hosts.observers.records.io().len(), 1);
+    let row = machine.hosts.observers.records.io()[0];
     assert_eq!(
         (row.rank, row.server, row.operation, row.file, row.bytes),
         (0, 0, IoOperation::Write, 5, bytes)
@@ -152,8 +152,8 @@ fn writes_and_reads_move_every_byte_in_pieces_with_their_control_messages() {
     // A write takes a request, a pull and a transfer per piece, and a response; a read takes a request, data and a
     // response.
     let messages = u64::from(n) * ((2 + 2 * pieces) + (2 + pieces));
-    assert_eq!(machine.hosts.message_records().len() as u64, messages);
-    assert!(machine.hosts.message_records().iter().all(|m| m.io));
+    assert_eq!(machine.hosts.observers.records.messages().len() as u64, messages);
+    assert!(machine.hosts.observers.records.messages().iter().all(|m| m.io));
     let control = u64::from(n) * (2 + pieces + 2);
     assert_eq!(
         machine.fabric.traffic_stats().get(1).bytes,
@@ -215,7 +215,7 @@ fn empty_transfers_and_detached_ones_complete() {
     let machine = Setup::new().server(40, 1 << 40).script(vec![ops], &[0]).complete();
     let m = machine.hosts.metrics(0, 0);
     assert_eq!((m.io_operations, m.bytes_written), (3, 3_000));
-    assert!(machine.hosts.io_records()[2].end > m.end);
+    assert!(machine.hosts.observers.records.io()[2].end > m.end);
 }
 
 #[test]
@@ -273,13 +273,13 @@ fn a_write_to_two_servers_is_one_call_that_ends_with_the_last_server() {
     let one = setup().script(vec![sequence([write(1_000)])], &[0]).complete();
     let two = striped(setup().script(vec![sequence([write(2_000)])], &[0]), 1_000, 2);
     let two = two.complete();
-    let (alone, both) = (one.hosts.io_records()[0], two.hosts.io_records()[0]);
+    let (alone, both) = (one.hosts.observers.records.io()[0], two.hosts.observers.records.io()[0]);
     assert_eq!((both.server, both.servers, alone.servers), (0, 2, 1));
     assert_eq!((both.first_byte, both.bytes), (alone.first_byte, 2_000));
     // The transfer time of the first server's data on the slowest link of the route, the global one.
     let link = Bandwidth(5e9).time_for(Bytes(1_000));
     assert_eq!(both.end, alone.end + link);
-    assert_eq!(two.hosts.io_records().len(), 1);
+    assert_eq!(two.hosts.observers.records.io().len(), 1);
     for server in 0..2 {
         assert_eq!(two.hosts.servers().metrics(server).bytes_written, 1_000);
     }
@@ -366,7 +366,7 @@ fn a_lock_held_by_another_node_costs_a_round_trip_and_its_revocation() {
         setup.params.locks = locks;
         let back = way(&setup, 40, 0, 128) + revocation + way(&setup, 0, 40, 128);
         let machine = setup.complete();
-        let records = machine.hosts.io_records();
+        let records = machine.hosts.observers.records.io();
         assert_eq!(records.len(), 3);
         let took = |row: &IoRecord| row.end - row.start;
         let locks = HostMeasured::join([machine.hosts.measured(Time::NEVER)]).unwrap().locks;
@@ -396,7 +396,10 @@ fn writes_return_before_their_acknowledgment_up_to_the_limit() {
         let mut setup = Setup::new().server(40, 1 << 40).script(vec![sequence(ops)], &[0]);
         setup.jobs[0].files.write_behind = Bytes(behind);
         let machine = setup.complete();
-        (*machine.hosts.metrics(0, 0), machine.hosts.io_records().to_vec())
+        (
+            *machine.hosts.metrics(0, 0),
+            machine.hosts.observers.records.io().to_vec(),
+        )
     };
     let (waits, one) = run(0, vec![write(1_000)]);
     let alone = one[0].end;
@@ -483,7 +486,9 @@ fn random_accesses_move_every_byte_and_leave_nothing_behind() {
         let sum = |write: bool| -> u64 {
             let rows = machine
                 .hosts
-                .io_records()
+                .observers
+                .records
+                .io()
                 .iter()
                 .filter(|row| row.operation == if write { IoOperation::Write } else { IoOperation::Read });
             rows.map(|row| row.bytes).sum()
@@ -493,7 +498,7 @@ fn random_accesses_move_every_byte_and_leave_nothing_behind() {
         };
         assert_eq!(sum(true), all(|m| m.bytes_written), "seed {seed}");
         assert_eq!(sum(false), all(|m| m.bytes_read), "seed {seed}");
-        for row in machine.hosts.io_records() {
+        for row in machine.hosts.observers.records.io() {
             assert!(
                 row.start <= row.first_byte && row.first_byte <= row.end,
                 "seed {seed} {row:?}"

@@ -19,7 +19,12 @@ fn measured(machine: &TestMachine, now: Time) -> HostMeasured {
 
 /// End time of the last call or rank of `machine`.
 fn end(machine: &TestMachine) -> Time {
-    let ends = machine.hosts.records.all_metrics().map(|(_, metrics)| metrics.end);
+    let ends = machine
+        .hosts
+        .observers
+        .records
+        .all_metrics()
+        .map(|(_, metrics)| metrics.end);
     ends.max().unwrap()
 }
 

@@ -2,20 +2,22 @@
 
 use crate::layout::Layout;
 use odonata_engine::NIL;
-use odonata_workload::{Collective, Comm, FileCall, Op, OpKind, PROC_NULL, Request, Source};
+use odonata_workload::{Collective, Comm, FileCall, OneSided, Op, OpKind, PROC_NULL, Request, Source};
 use serde::{Deserialize, Serialize};
 
 /// The kind of a call: an index into [`CALLS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CallKind(u8);
 
-/// Indices of the first collective and of the first non-blocking one, in the order of their kinds.
+/// Indices of the first collective, of the first non-blocking one, and of the first call of one-sided communication, in the
+/// order of their kinds.
 const COLLECTIVES: u8 = 40;
 const NON_BLOCKING: u8 = COLLECTIVES + Collective::KINDS as u8;
+const ONE_SIDED: u8 = NON_BLOCKING + Collective::KINDS as u8;
 
 /// The names of all calls: MPI calls by their standard names, file accesses, and activities that occupy a rank without
 /// a call.
-pub const CALLS: [&str; 72] = [
+pub const CALLS: [&str; 85] = [
     "compute",
     "MPI_Send",
     "MPI_Recv",
@@ -88,8 +90,21 @@ pub const CALLS: [&str; 72] = [
     "MPI_Iexscan",
     "MPI_Ialltoall",
     "MPI_Ialltoallv",
+    "MPI_Put",
+    "MPI_Get",
+    "MPI_Accumulate",
+    "MPI_Get_accumulate",
+    "MPI_Win_flush",
+    "MPI_Win_fence",
+    "MPI_Win_lock",
+    "MPI_Win_lock (shared)",
+    "MPI_Win_unlock",
+    "MPI_Win_post",
+    "MPI_Win_start",
+    "MPI_Win_complete",
+    "MPI_Win_wait",
 ];
-const _: () = assert!(CALLS.len() == NON_BLOCKING as usize + Collective::KINDS as usize);
+const _: () = assert!(CALLS.len() == ONE_SIDED as usize + OneSided::KINDS);
 
 impl CallKind {
     /// The kind of call of `kind`.
@@ -142,6 +157,7 @@ impl CallKind {
             },
             OpKind::Collective(collective) => COLLECTIVES + collective.kind() as u8,
             OpKind::Icollective { collective, .. } => NON_BLOCKING + collective.kind() as u8,
+            OpKind::OneSided(call) => ONE_SIDED + call.index() as u8,
         })
     }
 
@@ -342,6 +358,14 @@ pub(super) fn describe(layout: &Layout, rank: u32, kind: &OpKind) -> Arguments {
                 ..nothing
             }
         }
+        OpKind::OneSided(call) => Arguments {
+            peer: call.target().map_or(NIL, |target| source(target, call.comm())),
+            bytes: match call {
+                OneSided::Access { bytes, .. } => bytes,
+                _ => 0,
+            },
+            ..nothing
+        },
         OpKind::Open { file } | OpKind::Close { file } | OpKind::Metadata { file, .. } => Arguments {
             number: file,
             ..nothing

@@ -36,6 +36,10 @@ pub enum RemoteEvent<P> {
     LeftByFlows(LinkPart),
     /// The wait of packets behind flows.
     BehindFlows(FlowWait),
+    /// A message that an Ethernet will carry to this part; its number is that of its flow.
+    Announced(Message<P>),
+    /// A frame or a pause of an Ethernet.
+    Ethernet(odonata_ethernet::Remote),
 }
 
 impl<P> RemoteEvent<P> {
@@ -45,6 +49,7 @@ impl<P> RemoteEvent<P> {
             RemoteEvent::Packet(RemotePacket { message, .. })
             | RemoteEvent::Message(message)
             | RemoteEvent::Handover(message)
+            | RemoteEvent::Announced(message)
             | RemoteEvent::Delivered(message) => Some(message),
             RemoteEvent::Flit(_)
             | RemoteEvent::Notification(_)
@@ -52,7 +57,8 @@ impl<P> RemoteEvent<P> {
             | RemoteEvent::TakenByPackets(_)
             | RemoteEvent::PacketsOf(..)
             | RemoteEvent::LeftByFlows(_)
-            | RemoteEvent::BehindFlows(_) => None,
+            | RemoteEvent::BehindFlows(_)
+            | RemoteEvent::Ethernet(_) => None,
         }
     }
 }

@@ -20,6 +20,8 @@ const TAKEN_BY_PACKETS: u8 = 7;
 const LEFT_BY_FLOWS: u8 = 8;
 const BEHIND_FLOWS: u8 = 9;
 const PACKETS_OF: u8 = 10;
+const ANNOUNCED: u8 = 11;
+const ETHERNET: u8 = 12;
 
 const CREDIT: u8 = 0;
 const LOAD: u8 = 1;
@@ -170,6 +172,15 @@ impl<P: Payload> WireFormat for RemoteEvent<P> {
                 bytes.push(SENT);
                 bytes.extend_from_slice(&message.to_le_bytes());
             }
+            RemoteEvent::Announced(message) => {
+                bytes.push(ANNOUNCED);
+                bytes.extend_from_slice(&message.number.to_le_bytes());
+                write_message(message, bytes);
+            }
+            RemoteEvent::Ethernet(remote) => {
+                bytes.push(ETHERNET);
+                odonata_engine::write_compact(remote, bytes);
+            }
             RemoteEvent::Delivered(message) => {
                 bytes.push(DELIVERED);
                 write_message(message, bytes);
@@ -215,6 +226,12 @@ impl<P: Payload> WireFormat for RemoteEvent<P> {
                 RemoteEvent::Handover(Message { home, ..message })
             }
             SENT => RemoteEvent::Sent(f.word()?),
+            ANNOUNCED => {
+                let number = f.word()?;
+                let message = read_message(&mut f)?;
+                RemoteEvent::Announced(Message { number, ..message })
+            }
+            ETHERNET => RemoteEvent::Ethernet(odonata_engine::read_compact(&mut f.0)?),
             DELIVERED => RemoteEvent::Delivered(read_message(&mut f)?),
             TAKEN_BY_PACKETS => RemoteEvent::TakenByPackets(read_part(&mut f)?),
             PACKETS_OF => RemoteEvent::PacketsOf(f.word()?, f.short()?),
@@ -256,6 +273,7 @@ fn write_message<P: Payload>(m: &Message<P>, bytes: &mut Vec<u8>) {
     }
     bytes.extend_from_slice(&m.traffic.to_le_bytes());
     bytes.extend_from_slice(&[m.notify_sent, m.notify_arrived].map(u8::from));
+    bytes.push(m.stripes);
     m.content.write(bytes);
 }
 
@@ -269,10 +287,12 @@ fn read_message<P: Payload>(f: &mut Fields<'_>) -> Option<Message<P>> {
         traffic: f.short()?,
         notify_sent: f.flag()?,
         notify_arrived: f.flag()?,
+        stripes: f.byte()?,
         content: P::read(&mut f.0)?,
         undelivered: 0,
         arrival: Time::ZERO,
         number: 0,
+        is_control: false,
         home: NIL,
         next: NIL,
     })
@@ -293,6 +313,7 @@ impl<P: Payload> RemotePacket<P> {
         let flags = [m.notify_sent, m.notify_arrived].map(u8::from);
         bytes.extend_from_slice(&[p.vc, p.class, p.flags.byte()]);
         bytes.extend_from_slice(&flags);
+        bytes.push(m.stripes);
         m.content.write(bytes);
     }
 
@@ -312,11 +333,14 @@ impl<P: Payload> RemotePacket<P> {
             traffic,
             notify_sent: f.flag()?,
             notify_arrived: f.flag()?,
+            stripes: f.byte()?,
             content: P::read(&mut f.0)?,
             queued,
             undelivered: 0,
             arrival: Time::ZERO,
             number,
+            // Its NIC has sent it.
+            is_control: false,
             home,
             next: NIL,
         };
@@ -360,6 +384,7 @@ mod tests {
         };
         let mut message = Message::new(7, 9, 1 << 40, 3, Time(5), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
         (message.notify_sent, message.undelivered, message.number) = (false, 0, 77);
+        message.stripes = 4;
         let packet = Packet {
             created: Time(1),
             injected: Time(2),

@@ -36,50 +36,22 @@
 //! **Simplification.** A notification returns router by router on the routing's path at zero load, with the latency of
 //! an idle network: links and pipelines. It occupies no link, waits for nothing, and counts as no packet.
 
+use super::notification::Notification;
 use super::rate_limits::RateLimits;
 use crate::FabricEvent;
 use crate::Message;
 use crate::Payload;
-use crate::fabric::{Setup, Shared};
+use crate::fabric::Setup;
 use crate::features::{HandlerContext, Uses};
 use crate::flow::Links;
 use crate::packet::Packet;
 use crate::params::NetworkParams;
-use crate::routing::{Choice, Header, Path};
+use crate::routing::Header;
 use crate::settings::{CongestionControl, CongestionKind};
-use odonata_engine::{NIL, Pool, Store, Time};
+use odonata_engine::{Pool, Store, Time};
 
 /// Number of packets at its rate after which a flow without notification recovers, with [`CongestionKind::PerFlow`].
 pub(crate) const HOLD: f64 = 8.0;
-
-/// A notification in flight.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Notification {
-    /// Its path to the source of the flow.
-    pub(crate) header: Header,
-    pub(crate) about: u32,
-    pub(crate) class: u8,
-    /// Whether it is on the last link.
-    arriving: bool,
-    /// The rate of the flow, as a fraction of the link's; 0: it must slow down.
-    pub(crate) rate: f64,
-    next: u32,
-}
-
-impl Notification {
-    pub(crate) fn new(header: Header, about: u32, class: u8, rate: f64) -> Notification {
-        Notification {
-            header,
-            about,
-            class,
-            arriving: false,
-            rate,
-            next: NIL,
-        }
-    }
-}
-
-odonata_engine::slots!(Notification);
 
 /// The state of the last link before a node.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -113,7 +85,7 @@ impl Edge {
 pub(crate) struct Congestion {
     settings: CongestionControl,
     pub(crate) limits: RateLimits,
-    notifications: Pool<Notification>,
+    pub(super) notifications: Pool<Notification>,
     /// By node of the part, if rates are computed there.
     edges: Store<Edge>,
 }
@@ -132,24 +104,6 @@ pub(crate) struct Departure {
     pub(crate) queued: u64,
     /// When it arrives at its node, if it goes to one.
     pub(crate) arrival: Option<Time>,
-}
-
-/// Chooses the path of a notification: no load anywhere, the first of equal choices.
-struct Unloaded;
-
-impl Choice for Unloaded {
-    fn pick(&mut self, _: u32) -> u32 {
-        0
-    }
-    fn lighter(&mut self, _: u32, _: u32) -> bool {
-        false
-    }
-    fn divert(&mut self, _: Path, _: Path) -> bool {
-        false
-    }
-    fn room(&mut self, _: u32, _: u8) -> bool {
-        true
-    }
 }
 
 impl Congestion {
@@ -347,35 +301,5 @@ impl Congestion {
             at.max(Time(ctx.now().0 + 1)),
             FabricEvent::Notify { notification: slot }.into(),
         );
-    }
-}
-
-impl<P: Payload> Shared<P> {
-    /// A notification is at `router`: it continues, or it has reached the NIC of its source and is returned.
-    #[cold]
-    pub(crate) fn forward_notification<C: HandlerContext>(
-        &mut self,
-        ctx: &mut C,
-        router: u32,
-        slot: u32,
-    ) -> Option<Notification> {
-        let notifications = &mut self.congestion.notifications;
-        let mut notification = *notifications.get(slot);
-        if notification.arriving {
-            notifications.free::<C>(slot);
-            return Some(notification);
-        }
-        let decision = (self.routes.routing).decide(router, &mut notification.header, &mut Unloaded);
-        let link = self.flow.link::<C>(self.flow.links.port(decision.port));
-        notification.arriving = link.to_node;
-        let at = ctx.now() + (link.latency + self.setup.params.router_latency()).max(Time(1));
-        if link.leaves {
-            notifications.free::<C>(slot);
-            self.boundary.export_notification(link.far_lp, at, &notification);
-            return None;
-        }
-        *notifications.edit::<C>(slot) = notification;
-        ctx.send(link.far_lp, at, FabricEvent::Notify { notification: slot }.into());
-        None
     }
 }

@@ -1,23 +1,26 @@
 //! Construction of fabrics: the data that all parts of a machine share.
 
+use super::variant::smallest_variant;
 use super::{Fabric, Setup, Shared, has_fifos};
 use crate::Payload;
 use crate::analytic::Analytic;
 use crate::boundary::Boundary;
+use crate::carrier::{Carriers, Packets};
 use crate::control::{ClassScheduler, Congestion};
+use crate::ethernet::EthernetCarrier;
 use crate::features::Variant;
 use crate::flow::{Coupling, Flow, Links, OutPort, VcNumbers, VcRanges};
 use crate::fluid::Fluid;
+use crate::nic::exchanges::Exchanges;
 use crate::nic::{Nics, send_queues};
 use crate::observe::{BlameLedger, Contention, LostTime, Observers, Queues, Statistics};
 use crate::params::{NetworkParams, VirtualChannels};
 use crate::remote_congestion::RemoteCongestion;
 use crate::route_computation::RouteComputation;
-use crate::router::input_queued::{InputQueued, PORTS_LAST, heads_first};
-use crate::router::output_queued::OutputQueued;
-use crate::router::pipelined::Pipelined;
+use crate::router::AnyRouter;
+use crate::router::input_queued::{PORTS_LAST, heads_first};
 use crate::routing::Routing;
-use crate::settings::{RouterModel, Switching};
+use crate::settings::{Queues as MessageQueues, RouterModel, Switching};
 use odonata_engine::{Pool, Time};
 use std::ops::Range;
 use std::sync::Arc;
@@ -140,6 +143,9 @@ impl Blueprint {
             && self.routing.waits_for_room()
             && !takes_any
             && all_channels(self.vcs, &params).iter().all(|&n| n <= OutPort::MASKED);
+        // First-come arbitration chooses among several channels by the credits counted so far, and blame asks whether
+        // packets wait when a credit is counted.
+        let counts_early = own_channel_alone && !vcs.are_several() && !params.blame;
         let observers = Observers {
             statistics: Statistics::new(&params, n_links as usize, nodes.clone()),
             queues: Queues::default(),
@@ -147,12 +153,19 @@ impl Blueprint {
         };
         let coupling = Coupling::new(&params, &links, routers.clone());
         let mut fabric = Fabric {
-            nics: Nics::new(nodes.len(), (params.classes.count(), queues)),
-            analytic: Analytic::new(params.analytic, nodes.len()),
-            fluid: Fluid::new(&params, &self.routing, queues, routers.start == 0),
-            input_queued: InputQueued::new(&params, &links, &self.routing),
-            output_queued: OutputQueued::new(&params),
-            pipelined: Pipelined::new(&links, &params, &self.routing, routers.clone()),
+            carriers: Carriers {
+                packets: Packets {
+                    nics: Nics::new(
+                        nodes.len(),
+                        (params.classes.count(), queues),
+                        params.nic.queues == MessageQueues::PerPeer,
+                    ),
+                    router: AnyRouter::new(&params, &links, &self.routing, routers.clone()),
+                },
+                analytic: Analytic::new(params.analytic, nodes.len()),
+                fluid: Fluid::new(&params, &self.routing, queues, routers.start == 0),
+                ethernet: EthernetCarrier::new(&params, topology, routers.clone(), nodes.clone()),
+            },
             shared: Shared {
                 remote: RemoteCongestion::new(&links, &params, &self.routing, routers.clone()),
                 packets: Pool::new(),
@@ -160,6 +173,7 @@ impl Blueprint {
                 routes: RouteComputation::new(self.routing.clone(), routers.clone(), params.seed),
                 classes: ClassScheduler::new(&params.classes, n_links),
                 congestion: Congestion::new(&params, nodes.len(), queues),
+                exchanges: Exchanges::new(nodes.len(), params.nic.one_way_above.map(|bytes| bytes.0)),
                 boundary: Boundary::new(nodes.len() as u32, divided),
                 flow: Flow::new(
                     links,
@@ -168,13 +182,13 @@ impl Blueprint {
                     params.router == RouterModel::Pipelined,
                     (takes_any.then(|| vcs.clone()), room),
                     first_wake_up_id,
-                    own_channel_alone,
+                    (own_channel_alone, counts_early),
                 ),
                 setup: Setup::new(params, routers, vcs),
             },
             variant: Variant::Everything,
         };
-        fabric.variant = fabric.smallest_variant();
+        fabric.variant = smallest_variant(&fabric.carriers, &fabric.shared);
         fabric
     }
 

@@ -6,13 +6,14 @@
 use crate::control::{ClassScheduler, Congestion};
 use crate::flow::{FlitCredits, Flow, Links};
 use crate::nic::Nics;
+use crate::nic::exchanges::Exchanges;
 use crate::observe::statistics::{Histogram, LinkStats, NodeStats, TrafficStats};
 use crate::observe::{BlameLedger, has_input_lines};
 use crate::packet::Packet;
 use crate::params::{NetworkParams, VirtualChannels};
 use crate::router::input_queued::InputQueued;
 use crate::router::pipelined::Pipelined;
-use crate::settings::{InputQueues, RouterModel};
+use crate::settings::{InputQueues, Queues, RouterModel};
 use odonata_engine::{Stream, Time};
 use odonata_topology::LinkClass;
 
@@ -69,6 +70,7 @@ impl Footprint {
             .map(|(&ports, vcs)| ports.saturating_mul(u64::from(vcs) * classes))
             .fold(0, u64::saturating_add);
         let queues = u64::from(params.nic.send_queues.count(&extent.outputs, vcs));
+        let per_peer = params.nic.queues == Queues::PerPeer;
         let pipelined = params.router == RouterModel::Pipelined;
         let nic_channels = nodes.saturating_mul(match pipelined {
             true => u64::from(vcs[LinkClass::Terminal as usize]) * classes,
@@ -110,10 +112,14 @@ impl Footprint {
             ]),
             nodes: sum(&[
                 of(nodes, bytes_per_link + size_of::<NodeStats>()),
-                of(nodes * classes * queues, Nics::BYTES_PER_QUEUE),
+                of(nodes * classes * queues, Nics::bytes_per_queue(per_peer)),
                 of(nic_channels, Flow::BYTES_PER_CHANNEL),
                 booked(nodes, nic_channels, 0),
                 Congestion::bytes(params, nodes, queues),
+                of(
+                    if params.nic.one_way_above.is_some() { nodes } else { 0 },
+                    Exchanges::BYTES_PER_NIC,
+                ),
             ]),
             channels: sum(&[
                 // The link into each buffer.

@@ -1,5 +1,6 @@
 //! Reports on the fabric: the audit, statistics, the digest.
 
+use crate::carrier::Carrier;
 use crate::nic::Overflow;
 use crate::observe::blame::{LinkCharge, WaitSeries, merge};
 use crate::observe::statistics::{Histogram, LinkStats, NodeStats, Sample, SeriesCell, TrafficStats};
@@ -39,7 +40,7 @@ impl<P: Payload> Fabric<P> {
             }
         }
         self.shared.flow.observers.contention.blame.ledger().audit()?;
-        self.fluid.audit()
+        Carrier::<P>::audit(&self.carriers)
     }
 
     /// The submitted messages that have not arrived or have not been released.
@@ -98,7 +99,7 @@ impl<P: Payload> Fabric<P> {
         let waits = self.shared.flow.observers.contention.blame.ledger().series_end();
         let queues = self.shared.flow.observers.queues.end();
         let ends = own.into_iter().chain(waits).chain(queues);
-        ends.chain(self.fluid.series_end()).min()
+        ends.chain(self.carriers.fluid.series_end()).min()
     }
 
     /// Waits between traffics per link, sorted by link, resource, victim, culprit; empty unless
@@ -106,7 +107,7 @@ impl<P: Payload> Fabric<P> {
     pub fn blame(&self) -> Vec<LinkCharge> {
         let flow = &self.shared.flow;
         let mut charges = flow.observers.contention.charges(&flow.links);
-        charges.extend(self.fluid.charges());
+        charges.extend(self.carriers.fluid.charges());
         merge(&mut charges);
         charges
     }
@@ -119,7 +120,7 @@ impl<P: Payload> Fabric<P> {
             .contention
             .blame
             .series()
-            .chain(self.fluid.blame_series())
+            .chain(self.carriers.fluid.blame_series())
     }
 
     /// The completed waits of packets of `traffic`, summed one by one: the charges must have the same sum.
@@ -129,9 +130,9 @@ impl<P: Payload> Fabric<P> {
 
     /// Closes the blame ledger at `now`, when a run ends before all packets have arrived.
     pub fn close_waits(&mut self, now: Time) {
-        self.pipelined.close_waits(&mut self.shared.flow, now);
+        self.carriers.packets.router.close_waits(&mut self.shared.flow, now);
         self.shared.flow.close_waits(now);
-        self.fluid.close_waits(&self.shared.messages, now);
+        self.carriers.fluid.close_waits(&self.shared.messages, now);
     }
 
     /// Number of delivered packets and of routers that they visited.
@@ -148,7 +149,7 @@ impl<P: Payload> Fabric<P> {
 
     /// The first overflow in this part, if any; among several at one time that of the lowest node.
     pub fn overflow_first(&self) -> Option<Overflow> {
-        self.nics.overflow_first()
+        self.carriers.packets.nics.overflow_first()
     }
 
     /// Bytes that will soon be copied to an allocation of twice the size, because the number of messages or packets
@@ -164,7 +165,7 @@ impl<P: Payload> Fabric<P> {
     pub fn waiting_messages(&self) -> (u64, Option<(u32, u32)>) {
         let nodes = self.routing().topology().nodes_of_routers(self.processes());
         let first = nodes.map_or(0, |nodes| nodes.start);
-        let (all, most) = self.nics.waiting_messages();
+        let (all, most) = self.carriers.packets.nics.waiting_messages();
         (all, most.map(|(count, nic)| (count, first + nic)))
     }
 }

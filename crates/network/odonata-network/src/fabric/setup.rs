@@ -18,6 +18,8 @@ pub(crate) struct Setup {
     pub(crate) takes_any_channel: bool,
     /// Flits of a full packet: the bubble of [`VcTerms::bubble`](crate::packet::VcTerms::bubble).
     pub(crate) bubble: u32,
+    /// Bytes of a flit.
+    flit: u32,
     /// Flits that every packet counts as, if the router model counts all packets as full ones.
     full_packet: Option<u32>,
     /// Pipeline latency before routing and after sending. A virtual-channel router routes packets that have passed its
@@ -39,6 +41,7 @@ impl Setup {
             takes_any_channel: params.takes_any_channel(&vcs),
             vcs,
             bubble: full,
+            flit: u32::try_from(params.flit).unwrap_or(u32::MAX),
             full_packet: (params.router == RouterModel::OutputQueued).then_some(full),
             delay_before_routing,
             delay_after_routing,
@@ -55,7 +58,9 @@ impl Setup {
         }
         match self.full_packet {
             Some(flits) => flits,
-            None => self.params.flits(u64::from(bytes)) as u32,
+            // The same as `NetworkParams::flits`, by a shorter division.
+            None if bytes <= self.flit => 1,
+            None => bytes.div_ceil(self.flit),
         }
     }
 

@@ -5,6 +5,7 @@ use crate::control::{ClassScheduler, Congestion};
 use crate::fabric::Setup;
 use crate::features::{HandlerContext, Uses};
 use crate::flow::{Flow, Link, Space};
+use crate::nic::exchanges::Exchanges;
 use crate::observe::Observed;
 use crate::packet::{Packet, PacketFlags, VcTerms};
 use crate::remote_congestion::RemoteCongestion;
@@ -29,6 +30,7 @@ pub(crate) struct Shared<P> {
     /// The scheduler of traffic classes on links.
     pub(crate) classes: ClassScheduler,
     pub(crate) congestion: Congestion,
+    pub(crate) exchanges: Exchanges,
     pub(crate) boundary: Boundary<P>,
 }
 odonata_engine::journalled!(Shared<P: Payload> {
@@ -39,6 +41,7 @@ odonata_engine::journalled!(Shared<P: Payload> {
     remote,
     classes,
     congestion,
+    exchanges,
     boundary,
 });
 
@@ -88,7 +91,7 @@ impl<P: Payload> Shared<P> {
 
     /// Creates a packet of traffic class `class` at its NIC, on this channel of its link, from the first of the
     /// `unsent` bytes of its message.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new_packet<M: Uses>(
         &mut self,
         message: u32,
@@ -98,8 +101,13 @@ impl<P: Payload> Shared<P> {
         (class, channel): (u8, u8),
     ) -> u32 {
         let m = self.messages.trusted::<M>(message);
+        // Most messages have one packet, which needs no conversion of numbers.
+        let behind = match m.bytes - unsent {
+            0 => Time::ZERO,
+            sent => link.time_for(sent),
+        };
         let packet = Packet {
-            created: m.created + link.time_for(m.bytes - unsent),
+            created: m.created + behind,
             injected,
             tail_in,
             header: Header::new(m.target),

@@ -11,7 +11,6 @@ use crate::features::{HandlerContext, Uses};
 use crate::message::Traffic;
 use crate::observe::{Observer, PackedTag, Tag};
 use odonata_engine::{Mode, NIL, Slot, Time};
-use odonata_topology::LinkClass;
 
 /// Buffer space to give back.
 #[derive(Clone, Copy, Debug)]
@@ -46,18 +45,21 @@ impl Slot for Credit {
 }
 
 /// The credits in flight to one port, with the port state that a new credit needs. It takes two cache lines, of which a
-/// new credit touches one or both. Few buffers hold more packets than there are places; further credits go to the list.
+/// new credit touches one or both. Small packets fill the places before their credits are counted: the due ones are then
+/// counted or merged. Credits that still have no place go to the list.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 #[repr(C, align(64))]
 pub(super) struct CreditsInFlight {
-    /// Due time of the earliest credit, those of the list included; [`Time::NEVER`] if none is in flight.
+    /// Due time of the earliest credit, those of the list included; [`Time::NEVER`] if none is in flight. Due credits that
+    /// have been merged leave it as it was.
     earliest: Time,
     /// The credits that have no place.
     listed: u32,
     len: u8,
-    /// Whether the port [awaits credits](super::OutPort::awaits_credit).
-    awaited: bool,
-    pub(super) class: LinkClass,
+    /// A copy of the flags of the port.
+    pub(super) flags: PortFlags,
+    /// The number of the link's credit delay.
+    pub(super) delay: u16,
     places: [Place; CreditsInFlight::MOST],
 }
 
@@ -76,8 +78,8 @@ struct Place {
 impl CreditsInFlight {
     const MOST: usize = 7;
 
-    /// No credits, on a link of this class.
-    pub(super) fn none(class: LinkClass) -> CreditsInFlight {
+    /// No credits, on a link whose credit delay has this number.
+    pub(super) fn none(delay: u16) -> CreditsInFlight {
         let place = Place {
             due: Time::NEVER,
             flits: 0,
@@ -89,10 +91,33 @@ impl CreditsInFlight {
             earliest: Time::NEVER,
             listed: NIL,
             len: 0,
-            awaited: false,
-            class,
+            flags: PortFlags::NONE,
+            delay,
             places: [place; CreditsInFlight::MOST],
         }
+    }
+
+    /// Merges the credits due by `before` that are of the same channel and owner. The latest due time remains, because it
+    /// decides which owner freed the space.
+    fn merge_due(&mut self, before: Time) {
+        let mut kept: usize = 0;
+        for i in 0..usize::from(self.len) {
+            let place = self.places[i];
+            let is_same = |other: &Place| other.due <= before && (other.vc, other.owner) == (place.vc, place.owner);
+            let same = match place.due <= before {
+                true => (0..kept).find(|&other| is_same(&self.places[other])),
+                false => None,
+            };
+            let sum = same.and_then(|other| Some((other, self.places[other].flits.checked_add(place.flits)?)));
+            if let Some((other, flits)) = sum {
+                let due = self.places[other].due.max(place.due);
+                self.places[other] = Place { due, flits, ..place };
+            } else {
+                self.places[kept] = place;
+                kept += 1;
+            }
+        }
+        self.len = kept as u8;
     }
 }
 
@@ -102,6 +127,9 @@ impl Flow {
     #[inline(always)]
     pub(crate) fn return_credit<C: HandlerContext>(&mut self, ctx: &mut C, link: u32, vc: u8, space: Space, due: Time) {
         let Space { flits, owner, tag } = space;
+        if usize::from(self.in_flight.trusted::<C>(link).len) == CreditsInFlight::MOST {
+            self.make_place::<C>(link, ctx.handled_before());
+        }
         let (links, observers) = (&self.links, &mut self.observers);
         let channel = || links.first_vc::<C>(link) + u32::from(vc);
         let tag = observers.credit_departs::<C>(channel, owner, due, tag);
@@ -129,10 +157,27 @@ impl Flow {
                 },
             ),
         }
-        if self.in_flight.trusted::<C>(link).awaited
+        if self.in_flight.trusted::<C>(link).flags.has(PortFlags::AWAITS_CREDIT)
             && (self.channels_in_need::<C>(link)).is_none_or(|channels| channels & 1 << vc != 0)
         {
             self.wake_up(ctx, link, due);
+        }
+    }
+
+    /// Makes a place for a credit of `link`. Credits that were due by `before`, until when its sender has handled everything,
+    /// will be counted together in any case: they are counted now, or merged if the time of counting matters. Those of an
+    /// exhausted port stay apart, because the one that makes room ends its exhaustion.
+    #[inline(never)]
+    fn make_place<M: Uses>(&mut self, link: u32, before: Time) {
+        let credits = self.in_flight.trusted::<M>(link);
+        let is_exhausted = credits.flags.has(PortFlags::EXHAUSTED);
+        if credits.earliest > before || is_exhausted || self.observers.follow_credits::<M>() {
+            return;
+        }
+        if !M::EXTRAS && self.counts_early {
+            self.count_due_credits::<M>(link, before);
+        } else {
+            self.in_flight.edit_trusted::<M>(link).merge_due(before);
         }
     }
 
@@ -164,8 +209,11 @@ impl Flow {
         if self.ports.trusted::<M>(link).awaits_credit() != awaits {
             let flags = &mut self.ports.edit_trusted::<M>(link).flags;
             flags.set(PortFlags::AWAITS_CREDIT, awaits);
-            if !self.flits.are_used() {
-                self.in_flight.edit_trusted::<M>(link).awaited = awaits;
+            if self.flits.are_used() {
+                self.flits.set_awaited::<M>(link, awaits);
+            } else {
+                let flags = &mut self.in_flight.edit_trusted::<M>(link).flags;
+                flags.set(PortFlags::AWAITS_CREDIT, awaits);
             }
         }
     }
@@ -184,7 +232,7 @@ impl Flow {
     #[inline(always)]
     pub(crate) fn has_due_credits<M: Mode>(&self, link: u32, now: Time) -> bool {
         match self.flits.are_used() {
-            true => self.flits.next_due(link) <= now,
+            true => self.flits.next_due::<M>(link) <= now,
             false => self.in_flight.trusted::<M>(link).earliest <= now,
         }
     }
@@ -198,7 +246,7 @@ impl Flow {
         let (first_vc, waiting) = (self.first_vc::<M>(link), self.ports.trusted::<M>(link).waiting);
         let mut flits = 0;
         let credits = self.in_flight.edit_trusted::<M>(link);
-        let is_awaited = waiting > 0 || credits.awaited;
+        let is_awaited = waiting > 0 || credits.flags.has(PortFlags::AWAITS_CREDIT);
         let mut earliest = Time::NEVER;
         let (len, mut kept) = (usize::from(credits.len), 0);
         for i in 0..len.min(CreditsInFlight::MOST) {
@@ -335,7 +383,7 @@ impl Flow {
     /// Counts the due credits of single flits of `link`.
     #[inline]
     pub(crate) fn count_flit_credits<M: Uses>(&mut self, link: u32, now: Time) {
-        if self.flits.next_due(link) > now {
+        if self.flits.next_due::<M>(link) > now {
             return;
         }
         if self.ports.trusted::<M>(link).is_exhausted() {
@@ -368,7 +416,7 @@ impl Flow {
         let (vcs, observers, exhaustion) = (&mut self.vcs, &mut self.observers, &mut self.exhaustion);
         self.flits.take_due::<M>(link, now, |vc, owner, due| {
             let at = first_vc + u32::from(vc);
-            let cell = vcs.edit::<M>(at);
+            let cell = vcs.edit_trusted::<M>(at);
             cell.used -= 1;
             count += 1;
             see(exhaustion, vc, cell.used, due);
@@ -381,7 +429,7 @@ impl Flow {
     /// would cost more than the flits themselves.
     #[inline(always)]
     pub(crate) fn count_overdue_flits<M: Uses>(&mut self, link: u32, overdue: Time, now: Time) {
-        if self.flits.next_due(link) <= overdue {
+        if self.flits.next_due::<M>(link) <= overdue {
             self.count_flit_credits::<M>(link, now);
         }
     }
@@ -398,18 +446,72 @@ impl Flow {
         (departure, std::mem::replace(&mut sender.stalled_since, Time::NEVER))
     }
 
-    /// Returns the space of a flit of `owner` in virtual channel `vc` of `link` at `due`.
+    /// Returns the space of a flit of `owner` in virtual channel `vc` of `link` at `due`. Returns whether the sender gets
+    /// an event for it.
     #[inline(always)]
-    pub(crate) fn return_flit_credit<M: Uses>(&mut self, link: u32, (vc, owner): (u8, Traffic), tag: Tag, due: Time) {
+    pub(crate) fn return_flit_credit<M: Uses>(
+        &mut self,
+        link: u32,
+        (vc, owner): (u8, Traffic),
+        tag: Tag,
+        due: Time,
+    ) -> bool {
         self.flits.put::<M>(link, (vc, owner), due);
         let (links, observers) = (&self.links, &mut self.observers);
         let channel = || links.first_vc::<M>(link) + u32::from(vc);
         observers.flit_credit_departs::<M>(channel, owner, due, tag);
+        self.flits.are_awaited::<M>(link)
     }
 
     /// Due time of the next credit of a single flit of `link` after `now`; counts those that are due.
     pub(crate) fn next_flit_credit<M: Uses>(&mut self, link: u32, now: Time) -> Option<Time> {
         self.count_flit_credits::<M>(link, now);
-        Some(self.flits.next_due(link)).filter(|&due| due != Time::NEVER)
+        Some(self.flits.next_due::<M>(link)).filter(|&due| due != Time::NEVER)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn due_credits_of_a_channel_and_owner_become_one_and_others_stay() {
+        let mut credits = CreditsInFlight::none(0);
+        // Due time, flits, owner, channel.
+        let all = [
+            (5, 1, 0, 2),
+            (9, 4, 0, 2),
+            (3, 2, 1, 2),
+            (7, 8, 0, 2),
+            (6, 16, 0, 1),
+            (2, 32, 1, 2),
+        ];
+        for (place, (due, flits, owner, vc)) in credits.places.iter_mut().zip(all) {
+            *place = Place {
+                due: Time(due),
+                flits,
+                owner,
+                vc,
+                tag: PackedTag::default(),
+            };
+        }
+        credits.len = 6;
+        credits.merge_due(Time(7));
+        let left = &credits.places[..usize::from(credits.len)];
+        let left: Vec<_> = (left.iter())
+            .map(|place| (place.due.0, place.flits, place.owner, place.vc))
+            .collect();
+        assert_eq!(left, [(7, 9, 0, 2), (9, 4, 0, 2), (3, 34, 1, 2), (6, 16, 0, 1)]);
+    }
+
+    #[test]
+    fn credits_whose_sum_has_no_room_stay_apart() {
+        let mut credits = CreditsInFlight::none(0);
+        for place in &mut credits.places[..2] {
+            (place.due, place.flits) = (Time(1), u16::MAX);
+        }
+        credits.len = 2;
+        credits.merge_due(Time(1));
+        assert_eq!(credits.len, 2);
     }
 }

@@ -163,13 +163,18 @@ impl Flow {
             .edit_trusted::<M>(link)
             .flags
             .set(PortFlags::EXHAUSTED, is_set);
+        if !self.flits.are_used() {
+            let copy = &mut self.in_flight.edit_trusted::<M>(link).flags;
+            copy.set(PortFlags::EXHAUSTED, is_set);
+        }
     }
 
     /// Whether a flit from `port` of a pipelined router to channel `out`, numbered over all, has left no room in its
     /// buffer of `capacity` flits, or an earlier one has. Then the caller must call [`flit_leaves`](Self::flit_leaves).
     #[inline(always)]
-    pub(crate) fn leaves_no_room(&self, port: u32, out: u32, capacity: u32) -> bool {
-        self.vcs.get(out).used + self.exhaustion.room > capacity || self.ports.get(port).is_exhausted()
+    pub(crate) fn leaves_no_room<M: Uses>(&self, port: u32, out: u32, capacity: u32) -> bool {
+        self.vcs.trusted::<M>(out).used + self.exhaustion.room > capacity
+            || self.ports.trusted::<M>(port).is_exhausted()
     }
 
     /// A flit has departed at `now` from `port` of a pipelined router to channel `out`, numbered over all.

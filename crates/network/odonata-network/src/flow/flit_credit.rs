@@ -15,9 +15,8 @@ struct Bundle {
     vc: [u8; MOST],
     /// The owners of the flits that freed the space.
     owner: [Traffic; MOST],
-    /// The first credit that is not counted, and the number of credits in the bundle.
+    /// The first credit that is not counted.
     from: u8,
-    to: u8,
     next: u32,
 }
 
@@ -37,8 +36,25 @@ impl Slot for Bundle {
 struct Queue {
     /// Due time of the first credit; [`Time::NEVER`] without credits.
     first: Time,
+    /// That of the last credit; without credits, any.
+    last: Time,
     head: u32,
     tail: u32,
+    /// Free places in the last bundle.
+    room: u8,
+    /// Whether its sender gets an event for each credit.
+    is_awaited: bool,
+}
+
+impl Queue {
+    /// Number of credits that bundle `slot`, one of this queue, has held.
+    #[inline(always)]
+    fn end_of(&self, slot: u32) -> usize {
+        match slot == self.tail {
+            true => MOST - usize::from(self.room).min(MOST),
+            false => MOST,
+        }
+    }
 }
 
 /// The credits of all links.
@@ -54,8 +70,11 @@ impl FlitCredits {
     pub(crate) fn new(links: usize) -> FlitCredits {
         let empty = Queue {
             first: Time::NEVER,
+            last: Time::ZERO,
             head: NIL,
             tail: NIL,
+            room: 0,
+            is_awaited: false,
         };
         FlitCredits {
             queues: Store::filled(links, empty),
@@ -75,44 +94,69 @@ impl FlitCredits {
 
     /// Due time of the first credit of `link`; [`Time::NEVER`] if none is in flight.
     #[inline(always)]
-    pub(crate) fn next_due(&self, link: u32) -> Time {
-        self.queues.get(link).first
+    pub(crate) fn next_due<M: Mode>(&self, link: u32) -> Time {
+        self.queues.trusted::<M>(link).first
+    }
+
+    /// Whether the sender of `link` gets an event for each credit.
+    #[inline(always)]
+    pub(crate) fn are_awaited<M: Mode>(&self, link: u32) -> bool {
+        self.queues.trusted::<M>(link).is_awaited
+    }
+
+    pub(crate) fn set_awaited<M: Mode>(&mut self, link: u32, is_awaited: bool) {
+        self.queues.edit_trusted::<M>(link).is_awaited = is_awaited;
+    }
+
+    /// Fetches the queues of `links` links from `first` on into the cache.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, first: u32, links: u32) {
+        self.queues.prefetch_span(first, links);
+    }
+
+    /// Fetches the last bundle of `link` into the cache.
+    #[inline(always)]
+    pub(crate) fn prefetch_last<M: Mode>(&self, link: u32) {
+        self.bundles.prefetch(self.queues.trusted::<M>(link).tail);
+    }
+
+    /// Fetches the first bundle of `link` into the cache if its first credit is due by `due`.
+    #[inline(always)]
+    pub(crate) fn prefetch_first<M: Mode>(&self, link: u32, due: Time) {
+        let queue = self.queues.trusted::<M>(link);
+        if queue.first <= due {
+            self.bundles.prefetch(queue.head);
+        }
     }
 
     /// The space of a flit of `owner` in virtual channel `vc` of `link` becomes free at `due`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn put<M: Mode>(&mut self, link: u32, (vc, owner): (u8, Traffic), due: Time) {
-        let tail = self.queues.get(link).tail;
-        if tail != NIL {
-            let last = self.bundles.get(tail);
-            let to = usize::from(last.to);
-            if to < MOST && last.due[to - 1] <= due {
-                let last = self.bundles.edit::<M>(tail);
-                (last.due[to], last.vc[to], last.owner[to]) = (due, vc, owner);
-                last.to += 1;
-                return;
-            }
+        let queue = self.queues.trusted::<M>(link);
+        if queue.room == 0 || queue.last > due {
+            return self.put_elsewhere::<M>(link, (vc, owner), due);
         }
-        self.put_elsewhere::<M>(link, (vc, owner), due);
+        let queue = self.queues.edit_trusted::<M>(link);
+        let place = MOST - usize::from(queue.room).min(MOST);
+        queue.room -= 1;
+        queue.last = due;
+        let last = self.bundles.edit_trusted::<M>(queue.tail);
+        (last.due[place], last.vc[place], last.owner[place]) = (due, vc, owner);
     }
 
     /// Adds a credit that does not fit at the end of the last bundle, out of order or because the bundle is full.
     #[inline(never)]
     fn put_elsewhere<M: Mode>(&mut self, link: u32, (vc, owner): (u8, Traffic), due: Time) {
         let queue = *self.queues.get(link);
-        if queue.tail != NIL {
-            let last = self.bundles.get(queue.tail);
-            if last.due[usize::from(last.to) - 1] > due {
-                self.put_before::<M>(link, (vc, owner), due);
-                return;
-            }
+        if queue.head != NIL && queue.last > due {
+            self.put_before::<M>(link, (vc, owner), due);
+            return;
         }
         let mut bundle = Bundle {
             due: [Time::NEVER; MOST],
             vc: [0; MOST],
             owner: [0; MOST],
             from: 0,
-            to: 1,
             next: NIL,
         };
         (bundle.due[0], bundle.vc[0], bundle.owner[0]) = (due, vc, owner);
@@ -121,7 +165,7 @@ impl FlitCredits {
             self.bundles.edit::<M>(queue.tail).next = slot;
         }
         let queue = self.queues.edit::<M>(link);
-        queue.tail = slot;
+        (queue.last, queue.tail, queue.room) = (due, slot, MOST as u8 - 1);
         if queue.head == NIL {
             (queue.head, queue.first) = (slot, due);
         }
@@ -131,10 +175,12 @@ impl FlitCredits {
     #[cold]
     fn put_before<M: Mode>(&mut self, link: u32, (vc, owner): (u8, Traffic), due: Time) {
         let (mut due, mut vc, mut owner) = (due, vc, owner);
-        let mut at = self.queues.get(link).head;
+        let queue = *self.queues.get(link);
+        let mut at = queue.head;
         while at != NIL {
+            let to = queue.end_of(at);
             let bundle = self.bundles.edit::<M>(at);
-            for i in usize::from(bundle.from)..usize::from(bundle.to) {
+            for i in usize::from(bundle.from)..to {
                 if bundle.due[i] > due {
                     std::mem::swap(&mut bundle.due[i], &mut due);
                     std::mem::swap(&mut bundle.vc[i], &mut vc);
@@ -143,9 +189,9 @@ impl FlitCredits {
             }
             at = bundle.next;
         }
-        let queue = self.queues.edit::<M>(link);
         let head = self.bundles.get(queue.head);
-        queue.first = head.due[usize::from(head.from)];
+        let first = head.due[usize::from(head.from)];
+        self.queues.edit::<M>(link).first = first;
         self.put::<M>(link, (vc, owner), due);
     }
 
@@ -153,12 +199,12 @@ impl FlitCredits {
     /// each.
     #[inline]
     pub(crate) fn take_due<M: Mode>(&mut self, link: u32, now: Time, mut count: impl FnMut(u8, Traffic, Time)) {
-        let mut queue = *self.queues.get(link);
-        while queue.head != NIL && queue.first <= now {
+        let mut queue = *self.queues.trusted::<M>(link);
+        while queue.first <= now && queue.head != NIL {
             let slot = queue.head;
-            let bundle = self.bundles.edit::<M>(slot);
+            let to = queue.end_of(slot);
+            let bundle = self.bundles.edit_trusted::<M>(slot);
             let mut from = usize::from(bundle.from);
-            let to = usize::from(bundle.to);
             while from < to && bundle.due[from] <= now {
                 count(bundle.vc[from], bundle.owner[from], bundle.due[from]);
                 from += 1;
@@ -172,21 +218,22 @@ impl FlitCredits {
             self.bundles.free::<M>(slot);
             queue.first = match queue.head {
                 NIL => {
-                    queue.tail = NIL;
+                    (queue.tail, queue.room) = (NIL, 0);
                     Time::NEVER
                 }
-                head => self.bundles.get(head).due[0],
+                head => self.bundles.trusted::<M>(head).due[0],
             };
         }
-        *self.queues.edit::<M>(link) = queue;
+        *self.queues.edit_trusted::<M>(link) = queue;
     }
 
     /// Calls `see` with the virtual channel and the due time of each credit of `link`.
     pub(crate) fn each(&self, link: u32, mut see: impl FnMut(u8, Time)) {
-        let mut at = self.queues.get(link).head;
+        let queue = self.queues.get(link);
+        let mut at = queue.head;
         while at != NIL {
             let bundle = self.bundles.get(at);
-            for i in usize::from(bundle.from)..usize::from(bundle.to) {
+            for i in usize::from(bundle.from)..queue.end_of(at) {
                 see(bundle.vc[i], bundle.due[i]);
             }
             at = bundle.next;
@@ -195,11 +242,12 @@ impl FlitCredits {
 
     /// Number of credits of `link` that are due at `now` and still queued.
     pub(crate) fn due(&self, link: u32, now: Time) -> u32 {
-        let mut at = self.queues.get(link).head;
+        let queue = self.queues.get(link);
+        let mut at = queue.head;
         let mut count = 0;
         while at != NIL {
             let bundle = self.bundles.get(at);
-            let due = &bundle.due[usize::from(bundle.from)..usize::from(bundle.to)];
+            let due = &bundle.due[usize::from(bundle.from)..queue.end_of(at)];
             let some = due.iter().take_while(|&&due| due <= now).count();
             count += some as u32;
             if some < due.len() {
@@ -212,10 +260,11 @@ impl FlitCredits {
 
     /// Due time of the first credit of `link` after `now`.
     pub(crate) fn earliest(&self, link: u32, now: Time) -> Option<Time> {
-        let mut at = self.queues.get(link).head;
+        let queue = self.queues.get(link);
+        let mut at = queue.head;
         while at != NIL {
             let bundle = self.bundles.get(at);
-            let due = &bundle.due[usize::from(bundle.from)..usize::from(bundle.to)];
+            let due = &bundle.due[usize::from(bundle.from)..queue.end_of(at)];
             if let Some(&due) = due.iter().find(|&&due| due > now) {
                 return Some(due);
             }
@@ -249,7 +298,7 @@ mod tests {
                     waiting.push((due, vc));
                 }
                 let next = waiting.iter().map(|&(due, _)| due).min();
-                assert_eq!(credits.next_due(1), next.map_or(Time::NEVER, Time));
+                assert_eq!(credits.next_due::<Plain>(1), next.map_or(Time::NEVER, Time));
                 let later = waiting.iter().filter(|w| w.0 > now).map(|&(due, _)| Time(due)).min();
                 assert_eq!(credits.earliest(1, Time(now)), later);
                 let count = waiting.iter().filter(|w| w.0 <= now).count();
@@ -267,7 +316,7 @@ mod tests {
                     assert_eq!(counts, [0; 4]);
                 }
             }
-            assert_eq!(credits.next_due(0), Time::NEVER);
+            assert_eq!(credits.next_due::<Plain>(0), Time::NEVER);
         }
     }
 }

@@ -14,8 +14,10 @@
 
 use super::Links;
 use crate::features::{HandlerContext, Uses};
-use crate::fluid::OUTPUTS;
 use odonata_engine::{Store, Time};
+
+/// Outputs of a buffer with reported waits; few buffers have flows for more.
+pub(crate) const OUTPUTS: usize = 2;
 
 /// The wait of packets behind flows at one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

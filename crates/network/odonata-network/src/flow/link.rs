@@ -14,7 +14,7 @@ use crate::settings::{RouterModel, Switching};
 use odonata_engine::state::cell;
 use odonata_engine::{Mode, NIL, Plain, Time};
 use odonata_topology::{LinkClass, Peer, Topology};
-use odonata_units::{Bandwidth, Bytes};
+use odonata_units::Bytes;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,8 +24,10 @@ use std::sync::Arc;
 pub(crate) struct Link {
     /// Time per byte, picoseconds.
     ps_per_byte: f64,
-    /// Bytes of a full packet, and their transmission time.
+    /// Bytes of a full packet, and its transmission time with its header.
     packet: (u32, Time),
+    /// Bytes of a header.
+    header: u32,
     pub(crate) latency: Time,
     pub(crate) credit_delay: Time,
     /// Time of one flit, for the head and the tail of a cut-through packet.
@@ -47,20 +49,24 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Transmission time of `bytes`.
+    /// Transmission time of a packet of `bytes`, with its header.
     #[inline]
     pub(crate) fn serialization(&self, bytes: u32) -> Time {
         // Most packets are full ones, which need no conversion of numbers.
         match self.packet {
             (full, time) if full == bytes => time,
-            _ => serialization(bytes, self.ps_per_byte),
+            _ => serialization(bytes + self.header, self.ps_per_byte),
         }
     }
 
-    /// Transmission time of `bytes`, more than a packet.
+    /// Transmission time of `bytes` in full packets.
     #[inline]
     pub(crate) fn time_for(&self, bytes: u64) -> Time {
-        Time((bytes as f64 * self.ps_per_byte + 0.5) as u64)
+        let headers = match self.header {
+            0 => 0,
+            header => bytes / u64::from(self.packet.0) * u64::from(header),
+        };
+        Time(((bytes + headers) as f64 * self.ps_per_byte + 0.5) as u64)
     }
 
     /// Start and end of the transmission of a flit that arrives at `arrival`.
@@ -95,20 +101,49 @@ pub(crate) struct LinkEntry {
     kind: u32,
 }
 
-/// The shared properties of links. A machine has few kinds: one per link class, rate of a degraded cable, and
-/// destination (node, other part).
+/// The shared properties of links. A machine has few kinds: one per link class, rate and latency of a cable
+/// that differs from its class, and destination (node, other part).
 #[derive(Clone, Copy, Debug)]
 struct LinkKind {
     ps_per_byte: f64,
     packet: (u32, Time),
+    header: u32,
     latency: Time,
     credit_delay: Time,
+    /// The number of its credit delay among those of all links.
+    credit_number: u16,
     flit: Time,
     capacity: u32,
     vcs: u8,
     class: LinkClass,
     to_node: bool,
     leaves: bool,
+}
+
+/// The delays of one cable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CableDelays {
+    pub(crate) latency: Time,
+    /// Time from freeing a buffer until the credit counts.
+    pub(crate) credit: Time,
+}
+
+impl CableDelays {
+    /// The delays of the cable at `port`: those of its class. A latency of its own changes both by the same time, since
+    /// credits travel over the same cable.
+    pub(crate) fn of(params: &NetworkParams, topology: &Topology, port: u32) -> CableDelays {
+        let of_class = params.link(topology.class(port));
+        CableDelays::new((*of_class.latency, *of_class.credit_delay), topology.latency(port))
+    }
+
+    /// The delays of a cable with latency `own` (none: that of its class), from latency and credit delay of its class.
+    pub(crate) fn new((latency, credit): (Time, Time), own: Option<Time>) -> CableDelays {
+        let own = own.unwrap_or(latency);
+        CableDelays {
+            latency: own,
+            credit: Time((credit.0 + own.0).saturating_sub(latency.0)),
+        }
+    }
 }
 
 /// The destination of a credit: the sender of the link into a buffer.
@@ -147,11 +182,13 @@ impl VcNumbers {
 pub(crate) struct Links {
     entries: Vec<LinkEntry>,
     kinds: Vec<LinkKind>,
-    /// Credit delay by link class.
-    credit_delays: [Time; LinkClass::COUNT],
+    /// The different credit delays of links, by number.
+    credit_delays: Vec<Time>,
     /// The local number of virtual channel 0 of each link. It is separate so that the channel's state can be prefetched
     /// while that of the port is still loading.
     first_vcs: Vec<u32>,
+    /// The class of each router port of the machine: the table of the topology, which the routing has just used.
+    classes: Arc<[LinkClass]>,
     /// Number of router ports of this part: the local number of the first NIC's link.
     pub(crate) ports: u32,
     /// Number of virtual channels of router ports, as outputs and as input buffers. As outputs, those of NICs follow.
@@ -196,10 +233,10 @@ impl Links {
         let (first_port, first_buffer) = (ports.start, numbers.of(ports.start));
         let buffers = numbers.of(ports.end) - first_buffer;
         let packet_flits = params.flits(params.packet);
-        let kind = |class: LinkClass, factor: f64, vcs, to_node, leaves| {
+        let kind = |class: LinkClass, (factor, delays): (f64, CableDelays), vcs, to_node, leaves| {
             let p = params.link(class);
             // The factor of a degraded cable; 1 for all others.
-            let bandwidth = Bandwidth(p.bandwidth.0 * factor);
+            let bandwidth = params.bandwidth(class, factor, to_node);
             let flits = match params.router {
                 // Rounded up, as the flits of a packet are: a buffer of one packet holds one packet for every flit
                 // size.
@@ -212,9 +249,11 @@ impl Links {
             let full = params.packet.min(u64::from(u32::MAX)) as u32;
             LinkKind {
                 ps_per_byte,
-                packet: (full, serialization(full, ps_per_byte)),
-                latency: *p.latency,
-                credit_delay: *p.credit_delay,
+                packet: (full, serialization(full + params.header as u32, ps_per_byte)),
+                header: params.header as u32,
+                latency: delays.latency,
+                credit_delay: delays.credit,
+                credit_number: 0,
                 flit: match params.switching {
                     Switching::StoreAndForward if params.router != RouterModel::Pipelined => Time::NEVER,
                     _ => bandwidth.time_for(Bytes(params.flit)),
@@ -234,8 +273,9 @@ impl Links {
         let mut links = Links {
             entries: Vec::with_capacity(ports.len() + nodes.len()),
             kinds: Vec::new(),
-            credit_delays: LinkClass::ALL.map(|class| *params.link(class).credit_delay),
+            credit_delays: Vec::new(),
             first_vcs: Vec::with_capacity(ports.len() + nodes.len()),
+            classes: topology.classes(),
             ports: ports.len() as u32,
             buffers,
             nic_vcs,
@@ -247,10 +287,11 @@ impl Links {
             others: Vec::new(),
         };
         let mut numbers_of_kinds = BTreeMap::new();
-        let mut number = |kinds: &mut Vec<LinkKind>, class: LinkClass, factor: f64, vcs, to_node, leaves| {
-            let name = (class as u8, factor.to_bits(), vcs, to_node, leaves);
+        let mut number = |kinds: &mut Vec<LinkKind>, class: LinkClass, port, vcs, to_node, leaves| {
+            let (factor, delays) = (topology.factor(port), CableDelays::of(params, topology, port));
+            let name = (class as u8, factor.to_bits(), delays.latency, vcs, to_node, leaves);
             *numbers_of_kinds.entry(name).or_insert_with(|| {
-                kinds.push(kind(class, factor, vcs, to_node, leaves));
+                kinds.push(kind(class, (factor, delays), vcs, to_node, leaves));
                 kinds.len() as u32 - 1
             })
         };
@@ -268,7 +309,8 @@ impl Links {
                     if routers.contains(&far_router) {
                         (far_router, far - first_buffer, far_port - first_port)
                     } else {
-                        let other = (far_port, far_router, *params.link(class).credit_delay, class);
+                        let delay = CableDelays::of(params, topology, port).credit;
+                        let other = (far_port, far_router, delay, class);
                         links.others.push(other);
                         (far_router, far, OTHER | (links.others.len() as u32 - 1))
                     }
@@ -278,7 +320,7 @@ impl Links {
             };
             let to_node = matches!(topology.peer(port), Peer::Node(_));
             let leaves = !routers.contains(&far_lp);
-            let kind = number(&mut links.kinds, class, topology.factor(port), n, to_node, leaves);
+            let kind = number(&mut links.kinds, class, port, n, to_node, leaves);
             links.push(kind, router, far_lp, far, numbers.of(port) - first_buffer);
             let feeder = Feeder { link: feeder, kind };
             links.feeders.extend(std::iter::repeat_n(feeder, usize::from(n)));
@@ -287,10 +329,10 @@ impl Links {
             let port = topology.node_port(node);
             let router = topology.router_of_port(port);
             let (far, at) = (numbers.of(port) - first_buffer, buffers + nic * u32::from(nic_vcs));
-            let factor = topology.factor(port);
-            let kind = number(&mut links.kinds, LinkClass::Terminal, factor, nic_vcs, false, false);
+            let kind = number(&mut links.kinds, LinkClass::Terminal, port, nic_vcs, false, false);
             links.push(kind, router, router, far, at);
         }
+        links.number_credit_delays();
         links
     }
 
@@ -315,16 +357,32 @@ impl Links {
         self.entries[link as usize]
     }
 
-    /// The class of a link with these properties.
-    #[inline(always)]
-    pub(super) fn class_of<M: Mode>(&self, entry: LinkEntry) -> LinkClass {
-        cell::<M, _>(&self.kinds, entry.kind).class
+    /// Numbers the different credit delays of links.
+    fn number_credit_delays(&mut self) {
+        let mut numbers = BTreeMap::new();
+        for kind in &mut self.kinds {
+            kind.credit_number = *numbers.entry(kind.credit_delay).or_insert_with(|| {
+                self.credit_delays.push(kind.credit_delay);
+                u16::try_from(self.credit_delays.len() - 1).expect("at most `Topology::MOST_LATENCIES` per class")
+            });
+        }
     }
 
-    /// The credit delay to the sender of a link of `class`.
+    /// The class of router port `port` of the machine.
     #[inline(always)]
-    pub(super) fn credit_delay(&self, class: LinkClass) -> Time {
-        self.credit_delays[class as usize]
+    pub(crate) fn class_of_port<M: Mode>(&self, port: u32) -> LinkClass {
+        *cell::<M, _>(&self.classes, port)
+    }
+
+    /// The number of the credit delay of a link with these properties.
+    pub(super) fn credit_number(&self, entry: LinkEntry) -> u16 {
+        self.kinds[entry.kind as usize].credit_number
+    }
+
+    /// The credit delay with this number.
+    #[inline(always)]
+    pub(super) fn credit_delay<M: Mode>(&self, number: u16) -> Time {
+        *cell::<M, _>(&self.credit_delays, u32::from(number))
     }
 
     /// The local number of virtual channel 0 of `link`.
@@ -340,6 +398,7 @@ impl Links {
         Link {
             ps_per_byte: kind.ps_per_byte,
             packet: kind.packet,
+            header: kind.header,
             latency: kind.latency,
             credit_delay: kind.credit_delay,
             flit: kind.flit,
@@ -426,10 +485,10 @@ impl Links {
     /// # Panics
     /// No link leads into the buffer.
     #[inline(always)]
-    pub(crate) fn upstream(&self, buffer: u32) -> Upstream {
-        let Feeder { link, kind } = self.feeders[buffer as usize];
+    pub(crate) fn upstream<M: Mode>(&self, buffer: u32) -> Upstream {
+        let Feeder { link, kind } = *cell::<M, _>(&self.feeders, buffer);
         match link {
-            link if link < OTHER => Upstream::Local(link, self.kinds[kind as usize].credit_delay),
+            link if link < OTHER => Upstream::Local(link, cell::<M, _>(&self.kinds, kind).credit_delay),
             other => {
                 let (link, lp, delay, _) = self.others[(other & !OTHER) as usize];
                 Upstream::Remote(link, lp, delay)

@@ -1,16 +1,11 @@
 //! Link traversal: a packet with a granted output and downstream credits departs.
 
 use super::Space;
-use super::coupling::LinkPart;
-use super::flow_waits::FlowWait;
-use crate::boundary::RemoteEvent;
 use crate::control::Departure;
 use crate::fabric::Shared;
-use crate::features::{HandlerContext, Uses};
-use crate::fluid::{KEEPER, OUTPUTS};
+use crate::features::HandlerContext;
 use crate::message::EXPECTED;
 use crate::observe::{LinkDeparture, Observed, Observer, PacketDelivery, Tag, Transmission};
-use crate::packet::Packet;
 use crate::router::input_port;
 use crate::settings::Switching;
 use crate::{FabricEvent, Payload};
@@ -49,14 +44,9 @@ impl<P: Payload> Shared<P> {
         let (bytes, tail_in, buffer) = (p.bytes, p.tail_in, p.buffer);
         let (observed, input) = (Observed::new(packet, p), input_port(p));
         let alone = link.serialization(bytes);
-        let serialization = match self.flow.coupling.is_on::<C>() {
-            true => {
-                let (time, wait) = self.beside_flows(ctx, (port, link.first_vc + u32::from(vc)), packet, alone);
-                link.latency += wait;
-                time
-            }
-            false => alone,
-        };
+        let channel = link.first_vc + u32::from(vc);
+        let (serialization, wait) = self.transmission_time(ctx, (port, channel), packet, alone);
+        link.latency += wait;
         let setup = &self.setup;
         let mut tail_out = now.plus(serialization);
         let mut head_out = tail_out;
@@ -139,63 +129,6 @@ impl<P: Payload> Shared<P> {
         }
     }
 
-    /// The transmission time of `packet`, which starts on a virtual channel of `link` now and would take `alone`,
-    /// beside the flows there; and its wait behind their backlog in the buffers.
-    // Not compiled into senders without flows.
-    #[inline(never)]
-    fn beside_flows<C: HandlerContext>(
-        &mut self,
-        ctx: &mut C,
-        (link, channel): (u32, u32),
-        packet: u32,
-        alone: Time,
-    ) -> (Time, Time) {
-        let &Packet { message, buffer, .. } = self.packets.trusted::<C>(packet);
-        let source = self.messages.trusted::<C>(message).source;
-        let router = self.flow.links.sender(link);
-        let coupling = &mut self.flow.coupling;
-        let time = coupling.packet(ctx, (link, router), source, alone);
-        (time, coupling.waits.packet(ctx, buffer, (link, channel), time))
-    }
-
-    /// Sets the wait of packets behind flows from now on; `port` is local.
-    pub(crate) fn wait_behind_flows<M: Uses>(&mut self, of: FlowWait) {
-        let (link, router) = (self.flow.link::<M>(of.port), self.flow.links.sender(of.port));
-        let ports = self.routes.routing.topology().ports_of_routers(router..router + 1);
-        let output = self.flow.links.own_number(ports.start) + u32::from(of.output) / OUTPUTS as u32;
-        // A port's input buffers have the same numbers as its channels.
-        for vc in self.setup.vcs.of(link.class, of.level, 0) {
-            let (channel, waits) = (link.first_vc + u32::from(vc), &mut self.flow.coupling.waits);
-            match of.output {
-                FlowWait::TURN => waits.set_turn::<M>(channel, of.wait),
-                which => waits.set_wait::<M>(channel, usize::from(which) % OUTPUTS, (output, of.wait)),
-            }
-        }
-    }
-
-    /// Sends the packet loads of the links of `router` in the last interval to the part that computes the rates of
-    /// flows.
-    pub(crate) fn report_links<C: HandlerContext>(&mut self, ctx: &mut C, router: u32, delay: Time) {
-        let (flow, boundary) = (&mut self.flow, &mut self.boundary);
-        let (here, at) = (self.setup.routers.contains(&KEEPER), ctx.now() + delay);
-        let (ports, blamed) = (&flow.ports, C::BLAME && self.setup.params.blame);
-        (flow.coupling).report(ctx, &flow.links, router, |ctx, used, own| {
-            let LinkPart { link, part, note } = used;
-            // The last owner on the link stands for all.
-            let owner = blamed.then(|| ports.get(own).holder);
-            if here {
-                ctx.send(KEEPER, at, FabricEvent::LinkUse { link, part, note }.into());
-            } else {
-                (boundary.send_buffer.events).push((KEEPER, at, RemoteEvent::TakenByPackets(used)));
-            }
-            match owner {
-                None => {}
-                Some(owner) if here => ctx.send(KEEPER, at, FabricEvent::LinkUser { link, owner }.into()),
-                Some(owner) => (boundary.send_buffer.events).push((KEEPER, at, RemoteEvent::PacketsOf(link, owner))),
-            }
-        });
-    }
-
     /// Records the delivery of `packet`, whose tail arrives at its node at `arrival`. The time is known when its last
     /// link starts to send, because nothing can delay it after that: delivery needs no event per packet. The packet
     /// that starts last may not arrive last: a packet from a slower link `may_be_overtaken`. A message is complete when
@@ -211,6 +144,7 @@ impl<P: Payload> Shared<P> {
         let message = self.messages.edit_trusted::<C>(p.message);
         let is_detour = (self.routes.routing).is_detour(message.source, u32::from(p.hops), &p.header);
         let created = message.created;
+        let is_first = message.undelivered == message.bytes;
         message.undelivered -= u64::from(p.bytes);
         let is_latest = arrival >= message.arrival;
         message.arrival = message.arrival.max(arrival);
@@ -223,6 +157,20 @@ impl<P: Payload> Shared<P> {
             completes: message.undelivered == 0 && message.notify_arrived,
         };
         (self.flow.observers).packet_delivered::<C>(packet, &p, &delivery);
+        if C::CONTROL && self.exchanges.are_on() {
+            let m = self.messages.trusted::<C>(p.message);
+            let is_exchanged = self.exchanges.is_large(m.bytes) && m.source != m.target;
+            let until = Some(m.arrival).filter(|_| m.undelivered == 0);
+            if is_exchanged && (is_first || until.is_some()) {
+                let ((source, target), now) = ((m.source, m.target), ctx.now());
+                let nic = self.flow.links.nic(target);
+                self.exchanges
+                    .arrives::<C>((nic, source), (is_first, until), (now, arrival));
+                let changes = until.unwrap_or(arrival).max(Time(now.0 + 1));
+                self.flow.wake_up(ctx, self.flow.links.ports + nic, changes);
+            }
+        }
+        let message = self.messages.trusted::<C>(p.message);
         if message.undelivered == 0 {
             if message.home == EXPECTED {
                 self.boundary.reassembly.remove::<C>(&mut self.messages, p.message);

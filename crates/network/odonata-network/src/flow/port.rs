@@ -48,7 +48,7 @@ impl OutPort {
             used: 0,
             waiting_flits: 0,
             waiting: 0,
-            flags: PortFlags(0),
+            flags: PortFlags::NONE,
             last_vc: 0,
             holder: 0,
             last_input: NO_INPUT,
@@ -81,8 +81,10 @@ impl PortFlags {
     pub(super) const AWAITS_CREDIT: u8 = 1;
     pub(super) const EXHAUSTED: u8 = 2;
 
+    pub(super) const NONE: PortFlags = PortFlags(0);
+
     #[inline(always)]
-    fn has(self, flag: u8) -> bool {
+    pub(super) fn has(self, flag: u8) -> bool {
         self.0 & flag != 0
     }
 

@@ -11,9 +11,11 @@
 //! changes its class. So the dependency graph consists of one copy per class without edges between them, and a routing
 //! without deadlock for one class has none for several.
 
-use crate::params::VirtualChannels;
 use odonata_topology::LinkClass;
 use std::ops::Range;
+
+/// Virtual channels of each link class, by [`LinkClass`] number.
+pub type VirtualChannels = [u8; LinkClass::COUNT];
 
 /// The channels of each level, per link class.
 #[derive(Clone, Debug)]

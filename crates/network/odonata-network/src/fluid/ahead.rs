@@ -8,16 +8,28 @@
 //!            Q <= B R / (R + S), with S the rate of backlogged flows without a bottleneck on its path
 //! ```
 //!
-//! Until then the new flow takes nothing, and the flows ahead have its share. Flows that start together have no backlog
-//! ahead of them.
+//! Q / R is that of the [latest](MOST_AHEAD) flows of a bottleneck, R + S the load of all flows with a bottleneck further
+//! on. Until then the new flow takes nothing, and the flows ahead have its share. Flows that start together have no
+//! backlog ahead of them. The buffers of a pipe count as one.
 
 use super::Fluid;
 use super::blame::Behind;
+use super::max_min::Step;
 use super::paths::Route;
 use crate::Payload;
 use crate::fabric::Shared;
-use odonata_engine::{NIL, Time};
-use odonata_topology::Peer;
+use odonata_engine::Time;
+
+/// Flows of a bottleneck that are looked at: they have about the same rate.
+const MOST_AHEAD: usize = 8;
+
+/// The flows ahead in the buffer behind a link.
+#[derive(Clone, Copy, Default)]
+struct Queue {
+    /// Their backlog in bytes, and their rate.
+    bytes: f64,
+    through: f64,
+}
 
 impl Fluid {
     /// The wait of the first packet of a message of `queue` on `route`; and the places, culprits and durations of the
@@ -29,46 +41,52 @@ impl Fluid {
         queue: u32,
         route: &Route,
     ) -> (Time, Vec<(Behind, f64)>) {
-        let (topology, is_blamed) = (shared.routes.routing.topology(), self.blame.is_on());
-        let (mut wait, mut waits_for) = (0.0, Vec::new());
-        for (at, (&link, &level)) in route.links.iter().zip(&route.levels).enumerate() {
-            if link >= topology.ports() || !matches!(topology.peer(link), Peer::Router { .. }) {
-                continue;
-            }
-            let beyond = &route.links[at + 1..];
-            let (mut bytes, mut through, mut elsewhere) = (0.0, 0.0, 0.0);
-            let before = waits_for.len();
-            for flow in self.rates.flows_on(link, level) {
-                let (mut flight, bottleneck) = (self.flights.get(flow as usize), self.rates.rate(flow).1);
-                let of_others = flight.message != NIL && self.queue_of_flow(flow) != queue;
-                if !of_others || bottleneck == NIL || bottleneck == link || !flight.is_backlogged() {
+        let topology = shared.routes.routing.topology();
+        let mut queues = vec![Queue::default(); route.steps.len()];
+        // The place in the route, and the rate, of each flow ahead.
+        let mut found = Vec::new();
+        for (end, bottleneck) in route.steps.iter().enumerate() {
+            for flow in self.rates.limited_by(bottleneck.link, MOST_AHEAD) {
+                let mut flight = self.flights.get(flow as usize);
+                if !self.is_message(flow) || self.queue_of_flow(flow) == queue || !flight.is_backlogged() {
                     continue;
                 }
-                if beyond.contains(&bottleneck) {
-                    flight.fill_buffers(now);
-                    bytes += flight.backlog;
-                    through += flight.rate;
-                    if is_blamed {
-                        let behind = Behind {
-                            link: bottleneck,
-                            owner: shared.messages.get(flight.message).traffic,
-                        };
-                        waits_for.push((behind, flight.rate));
+                flight.fill_buffers(now);
+                let path = self.rates.path(flow);
+                for of in path.skip_while(|step| step.link != bottleneck.link).skip(1) {
+                    let is_same = |step: &Step| (step.link, step.level) == (of.link, of.level);
+                    let Some(at) = route.steps[..end].iter().position(is_same) else {
+                        continue;
+                    };
+                    queues[at].bytes += flight.backlog;
+                    queues[at].through += flight.rate;
+                    if self.blame.is_on() {
+                        let owner = shared.messages.get(flight.message).traffic;
+                        let link = bottleneck.link;
+                        found.push((at, Behind { link, owner }, flight.rate));
                     }
-                } else if (self.rates.path(flow).take_while(|step| step.link != link))
-                    .any(|step| step.link == bottleneck)
-                {
-                    elsewhere += flight.rate;
                 }
             }
-            if through > 0.0 {
-                let buffer = shared.setup.params.link(topology.class(link)).buffer.0 as f64;
-                let here = (bytes / through).min(buffer / (through + elsewhere));
-                wait += here;
-                // Convert rates to times.
-                waits_for[before..].iter_mut().for_each(|(_, of)| *of *= here / through);
-            }
         }
-        (Time(wait as u64), waits_for)
+        let mut wait = 0.0;
+        let waits = queues.iter().zip(&route.steps).map(|(ahead, step)| {
+            let Some(class) = self
+                .pipes
+                .class_between(topology, step.link)
+                .filter(|_| ahead.through > 0.0)
+            else {
+                return 0.0;
+            };
+            let buffer = shared.setup.params.link(class).buffer.0 as f64 * f64::from(self.pipes.members(step.link));
+            let drained = self.rates.queued(step.link).max(ahead.through);
+            let here = (ahead.bytes / ahead.through).min(buffer / drained) * f64::from(step.counted);
+            wait += here;
+            here
+        });
+        let waits: Vec<f64> = waits.collect();
+        // Convert rates to times.
+        let waits_for = found.into_iter().filter(|&(at, ..)| waits[at] > 0.0);
+        let waits_for = waits_for.map(|(at, behind, rate)| (behind, waits[at] * rate / queues[at].through));
+        (Time(wait as u64), waits_for.collect())
     }
 }

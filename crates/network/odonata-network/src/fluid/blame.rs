@@ -15,6 +15,7 @@
 //! their own waits are charged in the packet model.
 
 use super::max_min::{MaxMin, Step};
+use super::pipes::Pipes;
 use crate::features::Uses;
 use crate::message::Traffic;
 use crate::observe::blame::{LINK, LinkCharge, NIC, PLACES, RESOURCES, WaitSeries};
@@ -70,10 +71,10 @@ impl Entry {
     }
 }
 
-/// The rate of a flow over these links alone.
-fn rate_alone(rates: &MaxMin, links: &[u32]) -> f64 {
-    let capacities = links.iter().map(|&link| rates.capacity(link));
-    capacities.fold(f64::INFINITY, f64::min)
+/// The rate of a flow over this path alone.
+fn rate_alone(rates: &MaxMin, path: &[Step]) -> f64 {
+    let most = path.iter().map(|step| rates.capacity(step.link) / step.weight);
+    most.fold(f64::INFINITY, f64::min)
 }
 
 /// The cause of a message's wait: flows of an owner ahead of a link, or at it.
@@ -103,11 +104,22 @@ odonata_engine::journalled!(FlowBlame {
 
 impl FlowBlame {
     /// The ledger of a machine whose nodes have this many queues each; empty unless `booked`.
-    pub(super) fn new(params: &NetworkParams, topology: &Topology, queues_of_node: u8, booked: bool) -> FlowBlame {
+    pub(super) fn new(
+        params: &NetworkParams,
+        topology: &Topology,
+        pipes: &Pipes,
+        queues_of_node: u8,
+        booked: bool,
+    ) -> FlowBlame {
         let (ports, nodes) = (topology.ports(), topology.nodes());
         let (kinds, causes) = (PLACES.len() as u8, RESOURCES.len() as u8);
         let of_links = (0..ports).map(|port| topology.class(port) as u8);
-        let places = of_links.chain((0..nodes).map(|_| NIC)).collect();
+        let of_sets = (0..pipes.sets()).map(|set| pipes.lowest(ports + nodes + set));
+        let class = |link: u32| topology.class(link) as u8;
+        let places = of_links
+            .chain((0..nodes).map(|_| NIC))
+            .chain(of_sets.map(class))
+            .collect();
         let queues = nodes as usize * usize::from(queues_of_node);
         let (shares, queues) = match booked {
             true => (
@@ -130,22 +142,22 @@ impl FlowBlame {
         self.queues.is_on()
     }
 
-    /// Adds flow `flow` of `owner`, the fraction `part` of a message, over `links`.
-    pub(super) fn enter<M: Uses>(&mut self, rates: &MaxMin, flow: u32, (owner, part): (Traffic, f64), links: &[u32]) {
+    /// Adds flow `flow` of `owner`, the fraction `part` of a message, over `path`.
+    pub(super) fn enter<M: Uses>(&mut self, rates: &MaxMin, flow: u32, (owner, part): (Traffic, f64), path: &[Step]) {
         if self.is_on() {
             *self.entries.edit::<M>(flow as usize) = Entry {
                 owner,
                 part,
-                alone: rate_alone(rates, links),
+                alone: rate_alone(rates, path),
                 ..Entry::default()
             };
         }
     }
 
-    /// `flow` uses these links from now on.
-    pub(super) fn has_moved<M: Uses>(&mut self, rates: &MaxMin, flow: u32, links: &[u32]) {
+    /// `flow` takes this path from now on.
+    pub(super) fn has_moved<M: Uses>(&mut self, rates: &MaxMin, flow: u32, path: &[Step]) {
         if self.is_on() {
-            self.entries.edit::<M>(flow as usize).alone = rate_alone(rates, links);
+            self.entries.edit::<M>(flow as usize).alone = rate_alone(rates, path);
         }
     }
 
@@ -234,6 +246,15 @@ impl FlowBlame {
         (self.shares).charge::<M>(behind.link, (now, until), (owner, behind.owner), time * part);
     }
 
+    /// The last packet of the flow waits `time` from `now` on for other packets on a link of pipe `link`.
+    pub(super) fn waits_at<M: Uses>(&mut self, flow: u32, now: Time, link: u32, time: f64) {
+        if self.is_on() {
+            let Entry { owner, part, .. } = self.entries.get(flow as usize);
+            let until = Time(now.0 + time as u64);
+            self.shares.charge_takers::<M>(link, (now, until), owner, time * part);
+        }
+    }
+
     /// A message of `owner` joins `queue`, which sends a message of `holder`.
     pub(super) fn joins_queue<M: Uses>(&mut self, queue: u32, now: Time, owner: Traffic, holder: Traffic) {
         if self.is_on() {
@@ -283,10 +304,10 @@ impl FlowBlame {
     }
 
     /// All charges, unsorted.
-    pub(super) fn charges(&self) -> impl Iterator<Item = LinkCharge> + '_ {
+    pub(super) fn charges<'a>(&'a self, pipes: &'a Pipes) -> impl Iterator<Item = LinkCharge> + 'a {
         let of_queue = |line: u32| self.ports + line / self.queues_of_node.max(1);
         let of_queues = self.queues.charges().map(move |charge| (of_queue(charge.line), charge));
-        let of_links = self.shares.charges().map(|charge| (charge.line, charge));
+        let of_links = (self.shares.charges()).map(|charge| (pipes.lowest(charge.line), charge));
         of_links.chain(of_queues).map(|(link, charge)| LinkCharge {
             link,
             resource: charge.cause,

@@ -6,16 +6,18 @@
 //! flows of weight W and load f, max(C - f, C n / (n + W)). The second is their least fair share: they have it at once,
 //! before their demand has been measured.
 
+use super::Fluid;
 use super::max_min::{MaxMin, Step};
-use super::{Fluid, KEEPER};
+use super::paths::Network;
 use crate::boundary::RemoteEvent;
+use crate::event::KEEPER;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
-use crate::flow::{LinkPart, WHOLE};
+use crate::flow::{CableDelays, LinkPart, WHOLE};
 use crate::params::NetworkParams;
 use crate::{FabricEvent, Payload, Traffic};
 use odonata_engine::{NIL, Store, Time};
-use odonata_topology::{LinkClass, Topology};
+use odonata_topology::Topology;
 
 /// Margin over the measured load of packets that did not keep their link busy.
 const ROOM: f64 = 1.125;
@@ -134,7 +136,7 @@ impl Fluid {
                 false => taken * ROOM,
             };
             self.rates.set_capacity::<C>(own, most);
-            let (demand, path) = (most / weight, [(link, weight), (own, weight)].into_iter());
+            let (demand, path) = (most / weight, [(own, weight), (link, weight)].into_iter());
             match old.flow {
                 NIL => {
                     let flow = self.rates.start::<C>(demand, path);
@@ -256,13 +258,10 @@ impl Fluid {
         let least = capacity * sources / (sources + weights);
         let part = (capacity - taken).max(least) / capacity;
         let (topology, params) = (shared.routes.routing.topology(), &shared.setup.params);
-        let class = match link < topology.ports() {
-            true => topology.class(link),
-            false => LinkClass::Terminal,
-        };
-        let of_class = params.link(class);
-        let (buffer, flit) = (of_class.buffer.0 as f64, params.flit as f64);
-        let round_trip = (of_class.latency.0 + of_class.credit_delay.0) as f64;
+        let port = Network::port(topology, link);
+        let (buffer, flit) = (params.link(topology.class(port)).buffer.0 as f64, params.flit as f64);
+        let delays = CableDelays::of(params, topology, port);
+        let round_trip = (delays.latency.0 + delays.credit.0) as f64;
         let waiting = self.flow_queues.load(link);
         let load = ((taken * round_trip).min(buffer) + waiting) / flit;
         let left = LinkPart {

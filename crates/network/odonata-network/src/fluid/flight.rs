@@ -1,7 +1,8 @@
 //! The content of flows: a message, or the part of a message on one of several paths.
 
-use super::KEEPER;
+use super::KEPT;
 use crate::FabricEvent;
+use crate::event::KEEPER;
 use crate::features::HandlerContext;
 use odonata_engine::{NIL, Time};
 
@@ -45,6 +46,10 @@ pub(super) struct Flight {
     /// The latency of its path, and since when it uses the path.
     pub(super) latency: Time,
     pub(super) laid: Time,
+    /// How long it keeps that path.
+    pub(super) kept: Time,
+    /// When to look for another path; never without a bottleneck that adaptive routing can avoid.
+    pub(super) look: Time,
 }
 
 impl Default for Flight {
@@ -71,6 +76,8 @@ impl Default for Flight {
             scheduled: Time::NEVER,
             latency: Time::ZERO,
             laid: Time::ZERO,
+            kept: KEPT,
+            look: Time::NEVER,
         }
     }
 }
@@ -126,11 +133,12 @@ pub(super) fn after(start: Time, bytes: f64, rate: f64) -> Time {
     }
 }
 
-/// Schedules the end of `flight`, unless it has an earlier event.
+/// Schedules the end of `flight`, or a look for another path before, unless it has an earlier event.
 pub(super) fn schedule<C: HandlerContext>(ctx: &mut C, flight: &mut Flight, flow: u32) {
     flight.due = flight.end();
-    if flight.due < flight.scheduled {
-        flight.scheduled = flight.due.max(Time(ctx.now().0 + 1));
+    let next = flight.due.min(flight.look);
+    if next < flight.scheduled {
+        flight.scheduled = next.max(Time(ctx.now().0 + 1));
         ctx.send(KEEPER, flight.scheduled, FabricEvent::FlowEnd { flow }.into());
     }
 }

@@ -27,10 +27,14 @@ const PATIENCE: u32 = 12;
 
 /// All flows also join when one in this many has: the change affects the whole machine, and one full filling is cheaper
 /// than ever larger ones.
-const MOST_APART: usize = 16;
+const MOST_APART: usize = 4;
 
-/// A new flow gets no rate before the next filling if the links leave it less than this fraction of its rate alone.
+/// A new flow gets no rate before the next filling if a link without flows that it limits leaves less than this fraction
+/// of the flow's rate alone.
 const LEAST_REST: f64 = 1.0 / 16.0;
+
+/// Flows without a filling overload a link if it has more than this multiple of its capacity.
+const OVERLOAD: f64 = 1.125;
 
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct LinkState {
@@ -41,6 +45,8 @@ struct LinkState {
     demand: u64,
     /// The load of its flows in units of [`RATE_UNIT`]: an integer, for the same reason.
     taken: i64,
+    /// The part of that load whose flows a link further on their paths limits.
+    queued: i64,
     /// The rate of the flows that it limits, if any.
     share: f64,
     /// Number of flows that it limits, of its flows without rate, and of all its flows.
@@ -55,8 +61,9 @@ struct LinkState {
 
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct FlowState {
-    /// Bytes per picosecond.
+    /// Bytes per picosecond: now, and alone.
     rate: f64,
+    demand: f64,
     /// Its bottleneck; NIL before it has a rate.
     bottleneck: u32,
     /// The first of its uses.
@@ -64,17 +71,24 @@ struct FlowState {
     next: u32,
 }
 
-/// A step of a path: a link, the fraction of the flow's rate on it, and the level of the routing.
+/// A step of a path: a link, the fraction of the flow's rate on it, the fraction of its bytes that count there, and the
+/// level of the routing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Step {
     pub(crate) link: u32,
     pub(crate) weight: f64,
+    pub(crate) counted: f32,
     pub(crate) level: u8,
 }
 
 impl From<(u32, f64)> for Step {
     fn from((link, weight): (u32, f64)) -> Step {
-        Step { link, weight, level: 0 }
+        Step {
+            link,
+            weight,
+            counted: 1.0,
+            level: 0,
+        }
     }
 }
 
@@ -82,7 +96,7 @@ impl From<(u32, f64)> for Step {
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 struct Use {
     weight: f64,
-    demand: u64,
+    counted: f32,
     flow: u32,
     link: u32,
     level: u8,
@@ -94,6 +108,18 @@ struct Use {
 }
 
 slots!(FlowState Use);
+
+impl LinkState {
+    /// The rate of each flow that it limits if flows without rate shared equally with these, and `rest` were left; zero
+    /// if it limits none.
+    fn share_with_fresh(&self, rest: f64) -> f64 {
+        if self.held == 0 {
+            return 0.0;
+        }
+        let (held, fresh) = (f64::from(self.held), f64::from(self.fresh));
+        self.share.min((self.share * held + rest) / (held + fresh))
+    }
+}
 
 impl FlowState {
     /// Whether this is its rate, up to rounding.
@@ -133,6 +159,7 @@ impl MaxMin {
             capacity,
             demand: 0,
             taken: 0,
+            queued: 0,
             share: 0.0,
             held: 0,
             fresh: 0,
@@ -155,6 +182,7 @@ impl MaxMin {
     pub(crate) fn start<M: Mode>(&mut self, demand: f64, path: impl Iterator<Item: Into<Step>>) -> u32 {
         let flow = self.flows.allocate::<M>(FlowState {
             rate: 0.0,
+            demand,
             bottleneck: NIL,
             first: NIL,
             next: NIL,
@@ -163,16 +191,25 @@ impl MaxMin {
         flow
     }
 
-    /// Gives `flow`, which has no rate yet, the capacity left on all of its links until the next filling; returns its
-    /// rate. It is zero if little is left, see [`LEAST_REST`].
-    pub(crate) fn take_rest<M: Mode>(&mut self, flow: u32) -> f64 {
-        let (mut rate, mut alone) = (f64::INFINITY, f64::INFINITY);
+    /// Gives `flow`, which has no rate yet, a rate until the next filling; returns it. On each of its links this is the
+    /// capacity left, or its share with the flows that the link limits, if that is more. It is zero if little is left,
+    /// see [`LEAST_REST`].
+    pub(crate) fn take_share<M: Mode>(&mut self, flow: u32) -> f64 {
+        let (mut rate, mut alone, mut is_share) = (f64::INFINITY, f64::INFINITY, false);
         for step in self.path(flow) {
             let state = self.links.get(step.link);
-            rate = rate.min((state.capacity - state.taken as f64 / RATE_UNIT) / step.weight);
+            let rest = ((state.capacity - state.taken as f64 / RATE_UNIT) / step.weight).max(0.0);
+            let share = state.share_with_fresh(rest);
+            if share.max(rest) < rate {
+                (rate, is_share) = (share.max(rest), share > rest);
+            }
             alone = alone.min(state.capacity / step.weight);
         }
-        let rate = if rate < LEAST_REST * alone { 0.0 } else { rate };
+        let rate = if !is_share && rate < LEAST_REST * alone {
+            0.0
+        } else {
+            rate
+        };
         let mut at = self.flows.get(flow).first;
         while at != NIL {
             let of = *self.uses.get(at);
@@ -183,17 +220,30 @@ impl MaxMin {
         rate
     }
 
+    /// Whether some link of `flow` has clearly more load than its capacity.
+    pub(crate) fn overloads(&self, flow: u32) -> bool {
+        self.path(flow)
+            .any(|step| self.taken(step.link) > self.capacity(step.link) * OVERLOAD)
+    }
+
     /// Puts `flow`, which is on no links, on these.
     fn lay<M: Mode>(&mut self, flow: u32, demand: f64, path: impl Iterator<Item: Into<Step>>) {
         let rate = self.flows.get(flow).rate;
+        if self.flows.get(flow).demand != demand {
+            self.flows.edit::<M>(flow).demand = demand;
+        }
         for step in path {
-            let Step { link, weight, level } = step.into();
+            let Step {
+                link,
+                weight,
+                counted,
+                level,
+            } = step.into();
             let state = *self.links.get(link);
-            let demand = demand_on(demand, weight);
             let next = self.flows.get(flow).first;
             let number = self.uses.allocate::<M>(Use {
                 weight,
-                demand,
+                counted,
                 flow,
                 link,
                 level,
@@ -207,7 +257,7 @@ impl MaxMin {
             self.flows.edit::<M>(flow).first = number;
             let state = self.links.edit::<M>(link);
             state.first = number;
-            state.demand += demand;
+            state.demand += demand_on(demand, weight);
             state.taken += taken_on(rate, weight);
             state.flows += 1;
             state.fresh += 1;
@@ -220,10 +270,12 @@ impl MaxMin {
     fn lift<M: Mode>(&mut self, flow: u32) {
         let FlowState {
             rate,
+            demand,
             bottleneck,
             first,
             ..
         } = *self.flows.get(flow);
+        let mut is_upstream = false;
         *self.count.edit::<M>(0) -= u32::from(first != NIL);
         let mut at = first;
         while at != NIL {
@@ -237,8 +289,10 @@ impl MaxMin {
                 self.uses.edit::<M>(of.after).before = of.before;
             }
             let state = self.links.edit::<M>(of.link);
-            state.demand -= of.demand;
+            state.demand -= demand_on(demand, of.weight);
             state.taken -= taken_on(rate, of.weight);
+            state.queued -= i64::from(is_upstream) * taken_on(rate, of.weight);
+            is_upstream |= bottleneck == of.link;
             state.flows -= 1;
             state.fresh -= u32::from(bottleneck == NIL);
             state.held -= u32::from(bottleneck == of.link);
@@ -284,25 +338,43 @@ impl MaxMin {
             let &Use {
                 link,
                 weight,
+                counted,
                 level,
                 next,
                 ..
             } = (at != NIL).then(|| self.uses.get(at))?;
             at = next;
-            Some(Step { link, weight, level })
+            Some(Step {
+                link,
+                weight,
+                counted,
+                level,
+            })
         })
     }
 
-    /// The flows on `link` on this level.
-    pub(crate) fn flows_on(&self, link: u32, level: u8) -> impl Iterator<Item = u32> + '_ {
-        let of_link = uses_of(&self.uses, self.links.get(link).first);
-        of_link.filter(move |of| of.level == level).map(|of| of.flow)
+    /// Some of the flows that `link` limits, the last ones to come: at most `most` of its flows are looked at.
+    pub(crate) fn limited_by(&self, link: u32, most: usize) -> impl Iterator<Item = u32> + '_ {
+        let state = self.links.get(link);
+        let of_link = uses_of(&self.uses, if state.held > 0 { state.first } else { NIL });
+        let flows = of_link.take(most).map(|of| of.flow);
+        flows.filter(move |&flow| self.flows.get(flow).bottleneck == link)
+    }
+
+    /// The load of `link`, bytes per picosecond, whose flows a link further on limits.
+    pub(crate) fn queued(&self, link: u32) -> f64 {
+        self.links.get(link).queued as f64 / RATE_UNIT
     }
 
     /// The demand on `link` as a fraction of its capacity: of its flows, plus `more` (bytes per picosecond).
     pub(crate) fn demand(&self, link: u32, more: f64) -> f64 {
         let state = self.links.get(link);
         (state.demand as f64 / DEMAND_UNIT + more) / state.capacity
+    }
+
+    /// The load of `link`, bytes per picosecond.
+    pub(crate) fn taken(&self, link: u32) -> f64 {
+        self.links.get(link).taken as f64 / RATE_UNIT
     }
 
     pub(crate) fn capacity(&self, link: u32) -> f64 {
@@ -321,14 +393,16 @@ impl MaxMin {
     pub(crate) fn without(&self, link: u32, other: u32) -> (f64, f64, f64) {
         let (mut taken, mut weights, mut demand) = (0.0, 0.0, 0);
         for of in uses_of(&self.uses, self.links.get(link).first).filter(|of| of.flow != other) {
-            taken += of.weight * self.flows.get(of.flow).rate;
+            let flow = self.flows.get(of.flow);
+            taken += of.weight * flow.rate;
             weights += of.weight;
-            demand += of.demand;
+            demand += demand_on(flow.demand, of.weight);
         }
         (taken, weights, demand as f64 / DEMAND_UNIT)
     }
 
-    fn count(&self) -> usize {
+    /// Number of flows on links.
+    pub(crate) fn count(&self) -> usize {
         *self.count.get(0) as usize
     }
 
@@ -382,10 +456,16 @@ impl MaxMin {
             changed(flow, (!same).then_some(rate));
             let rate = if same { old.rate } else { rate };
             let mut at = old.first;
+            // From the last link on, the links after the bottleneck come first.
+            let (mut was_upstream, mut is_upstream) = (false, false);
             while at != NIL {
                 let of = self.uses.get(at);
                 let state = self.links.edit::<M>(of.link);
-                state.taken += taken_on(rate, of.weight) - taken_on(old.rate, of.weight);
+                let (before, after) = (taken_on(old.rate, of.weight), taken_on(rate, of.weight));
+                state.taken += after - before;
+                state.queued += i64::from(is_upstream) * after - i64::from(was_upstream) * before;
+                was_upstream |= old.bottleneck == of.link;
+                is_upstream |= bottleneck == of.link;
                 state.fresh -= u32::from(old.bottleneck == NIL);
                 if bottleneck == of.link {
                     (state.held, state.share) = (state.held + 1, rate);

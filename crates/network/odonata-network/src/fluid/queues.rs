@@ -21,12 +21,11 @@
 mod reported;
 
 use super::max_min::Step;
+use crate::flow::OUTPUTS;
 use crate::params::NetworkParams;
 use crate::routing::Routing;
 use odonata_engine::{NIL, Store};
 use reported::ReportedWaits;
-
-pub(crate) use reported::OUTPUTS;
 
 /// The backlog of flows at a place, and its drain rate in bytes per picosecond.
 #[derive(Clone, Copy, Debug, Default)]

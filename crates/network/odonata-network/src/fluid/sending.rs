@@ -11,8 +11,9 @@
 use super::blame::Behind;
 use super::flight::{Flight, after};
 use super::max_min::Step;
-use super::paths::Network;
-use super::{Fluid, KEEPER, notify_sent, send_on};
+use super::paths::{Network, Route};
+use super::{Fluid, notify_sent, send_on};
+use crate::event::KEEPER;
 use crate::fabric::Shared;
 use crate::features::HandlerContext;
 use crate::nic::send_queues;
@@ -151,10 +152,10 @@ impl Fluid {
             let demand = self.rates.capacity(nic);
             let name = name_of(&message);
             let ends = (message.source, message.target);
-            let paths = self.network(shared).paths(ends, message.bytes, demand, name, 0);
+            let paths = self.network(shared).paths(ends, message.bytes, demand, name, (0, None));
             if message.bytes == 0 {
                 notify_sent(ctx, shared, delay, slot);
-                self.count::<C>(0, paths.routes[0].links.iter().copied(), 1);
+                self.count::<C>(0, 1, &paths.routes[0].steps);
                 send_on(ctx, shared, delay, slot, paths.latency);
                 continue;
             }
@@ -178,7 +179,7 @@ impl Fluid {
                 let end = (until * message.bytes as f64).round() as u64;
                 let (wait, waits_for) = self.wait_ahead(shared, now, queue, route);
                 let starts = Time(now.0 + wait.0);
-                let found = self.behind(shared, before, &route.links, nic);
+                let found = self.behind(shared, before, route, nic);
                 let behind = found.map_or(NIL, |found| found.link);
                 let held = behind != NIL || starts > now;
                 let path: Vec<Step> = match held {
@@ -212,7 +213,7 @@ impl Fluid {
                     ..Flight::default()
                 };
                 let whose = (message.traffic, route.part);
-                self.blame.enter::<C>(&self.rates, flow, whose, &route.links);
+                self.blame.enter::<C>(&self.rates, flow, whose, &route.steps);
                 for (of, time) in waits_for {
                     self.blame.waits_for::<C>(flow, now, of, time);
                 }
@@ -220,7 +221,7 @@ impl Fluid {
                 if starts > now {
                     ctx.send(KEEPER, starts, FabricEvent::FlowEnd { flow }.into());
                 } else if !held {
-                    self.starts(ctx, flow);
+                    self.starts(ctx, packet, flow);
                 }
                 from = end;
             }
@@ -230,8 +231,8 @@ impl Fluid {
         }
     }
 
-    /// The link for which a flow over `links` waits behind flows of `message` or of an earlier one.
-    fn behind<P: Payload>(&self, shared: &Shared<P>, mut message: u32, links: &[u32], nic: u32) -> Option<Behind> {
+    /// The link for which a flow over `route` waits behind flows of `message` or of an earlier one.
+    fn behind<P: Payload>(&self, shared: &Shared<P>, mut message: u32, route: &Route, nic: u32) -> Option<Behind> {
         while message != NIL {
             let sending = self.sendings.get(message as usize);
             let mut flow = sending.first;
@@ -241,7 +242,7 @@ impl Fluid {
                     NIL => self.rates.rate(flow).1,
                     link => link,
                 };
-                if link != nic && links.contains(&link) {
+                if link != nic && route.uses(link) {
                     let owner = shared.messages.get(message).traffic;
                     return Some(Behind { link, owner });
                 }
@@ -424,24 +425,23 @@ impl Fluid {
             shared.messages.get(flight.message),
             self.sendings.get(flight.message as usize).before,
         );
-        let (ends, name) = ((message.source, message.target), name_of(message));
         // With the same random draws as before; loads are compared as of now.
-        let paths = self.network(shared).paths(ends, 1, flight.demand, name, flight.number);
+        let paths = self.paths_again(shared, flow, name_of(message), flight.number);
         let route = &paths.routes[0];
         let nic = Network::nic(shared.routes.routing.topology(), message.source);
-        let found = self.behind(shared, before, &route.links, nic);
+        let found = self.behind(shared, before, route, nic);
         self.flights.edit::<C>(flow as usize).behind = found.map_or(NIL, |found| found.link);
         self.blame.waits_behind::<C>(flow, now, found);
         if found.is_some() {
             return;
         }
-        self.blame.has_moved::<C>(&self.rates, flow, &route.links);
+        self.blame.has_moved::<C>(&self.rates, flow, &route.steps);
         let steps = route.steps(flight.part);
         self.rates.move_to::<C>(flow, flight.demand / flight.part, steps);
         let started = self.flights.edit::<C>(flow as usize);
         started.advance(now);
         (started.held, started.laid) = (false, now);
-        self.starts(ctx, flow);
+        self.starts(ctx, shared.setup.params.packet, flow);
     }
 }
 

@@ -35,6 +35,7 @@ impl Nics {
         shared: &mut Shared<impl Payload>,
         nic: u32,
     ) -> Option<Notice> {
+        self.observe_exchanges(ctx, shared, nic);
         let now = ctx.now();
         let number = shared.flow.links.ports + nic;
         let order = shared.classes.order(number);

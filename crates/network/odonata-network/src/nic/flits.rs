@@ -39,6 +39,7 @@ impl Nics {
         pipelined: &mut Pipelined,
         nic: u32,
     ) -> Option<Notice> {
+        self.observe_exchanges(ctx, shared, nic);
         let now = ctx.now();
         let number = shared.flow.links.ports + nic;
         let out = shared.flow.port::<C>(number);
@@ -88,7 +89,7 @@ impl Nics {
             shared.flow.await_credits(ctx, number);
             if head && pipelined.draws_injection_vc {
                 // The next cycle draws another channel, which may have room now.
-                let room = pipelined.room(flits).max(1);
+                let room = pipelined.channels.room(flits).max(1);
                 let mut vcs = Self::channels(shared, class);
                 let has_room = |vc| shared.flow.has_room::<C>(number, vc, room, now);
                 if vcs.any(has_room) {
@@ -99,14 +100,17 @@ impl Nics {
         };
         let last = flits == 1;
         // A NIC that is slower than its link pauses after each packet.
-        let rate = C::EXTRAS.then(|| shared.setup.params.nic_rate(shared.flow.links.node(nic)));
-        let rate = rate.flatten();
-        if let (true, Some(rate)) = (head, rate) {
-            let earliest = now + rate.time_for(odonata_units::Bytes(u64::from(bytes)));
-            self.lanes.edit::<C>(lane).next_entry = earliest;
+        let pauses = C::EXTRAS && shared.setup.params.limits_nics();
+        if head && pauses {
+            let all = shared.messages.get(message).bytes;
+            let rate = (shared.setup.params).nic_rate_of_message(shared.flow.links.node(nic), all);
+            let takes = rate.map_or(Time::ZERO, |rate| rate.time_for(odonata_units::Bytes(u64::from(bytes))));
+            let gap = shared.setup.params.nic.message_gap;
+            let takes = takes.max(if unsent == all { gap } else { Time::ZERO });
+            self.lanes.edit::<C>(lane).next_entry = now + takes;
         }
         let sent_at = now + link.flit;
-        let free_at = match last && rate.is_some() {
+        let free_at = match last && pauses {
             true => sent_at.max(self.lanes.get(lane).next_entry),
             false => sent_at,
         };
@@ -299,7 +303,7 @@ impl Nics {
         (class, last, flits): (u8, u8, u32),
         now: Time,
     ) -> Option<u8> {
-        let room = pipelined.room(flits).max(1);
+        let room = pipelined.channels.room(flits).max(1);
         let Range { start: first, end } = Self::channels(shared, class);
         if pipelined.draws_injection_vc {
             let node = shared.flow.links.node(number - shared.flow.links.ports);

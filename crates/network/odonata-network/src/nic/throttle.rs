@@ -4,8 +4,8 @@ use super::Nics;
 use crate::control::{HOLD, Notification};
 use crate::fabric::Shared;
 use crate::features::HandlerContext;
-use crate::router::pipelined::Pipelined;
-use crate::settings::{CongestionKind, RouterModel};
+use crate::router::Router;
+use crate::settings::CongestionKind;
 use crate::{Notice, Payload};
 use odonata_engine::{Mode, NIL};
 
@@ -15,7 +15,7 @@ impl Nics {
         &mut self,
         ctx: &mut C,
         shared: &mut Shared<impl Payload>,
-        pipelined: &mut Pipelined,
+        router: &mut impl Router,
         notification: &Notification,
     ) -> Option<Notice> {
         let now = ctx.now();
@@ -45,16 +45,28 @@ impl Nics {
         if !known {
             self.move_messages::<C>(shared, lane, limit);
         }
-        match shared.setup.params.router {
-            RouterModel::Pipelined => self.serve_flits(ctx, shared, pipelined, nic),
-            RouterModel::InputQueued | RouterModel::OutputQueued => self.serve(ctx, shared, nic),
-        }
+        router.serve_nic(ctx, shared, self, nic)
     }
 
     /// Moves the messages of a newly limited flow into its queue.
     fn move_messages<M: Mode>(&mut self, shared: &mut Shared<impl Payload>, lane: u32, limit: u32) {
         let target = shared.congestion.limits.get(limit).target;
         let cell = *self.lanes.get(lane);
+        if self.peers.are_on() {
+            let (moved, left) = self.peers.take::<M>(lane, target, (cell.queue, cell.unsent));
+            let mut at = moved.0.head;
+            while at != NIL {
+                let next = shared.messages.get(at).next;
+                shared.congestion.limits.push::<M>(&mut shared.messages, limit, at);
+                if at == moved.0.head {
+                    shared.congestion.limits.resume::<M>(limit, moved.1);
+                }
+                at = next;
+            }
+            let cell = self.lanes.edit::<M>(lane);
+            (cell.queue, cell.unsent) = left;
+            return;
+        }
         let (mut at, mut kept) = (cell.queue.head, odonata_engine::List::EMPTY);
         let mut moved = false;
         while at != NIL {

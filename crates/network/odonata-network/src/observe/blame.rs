@@ -185,6 +185,13 @@ impl BlameLedger {
         U::BLAME && self.outputs > 0
     }
 
+    /// Prefetches the account of `link`, and the owners that freed space in its channels from `channel` on.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, link: u32, channel: u32) {
+        self.ledger.prefetch(link);
+        self.freed.prefetch(channel);
+    }
+
     /// Number of lines in the ledger.
     pub(crate) fn lines(&self) -> usize {
         self.outputs as usize + self.heads.len()

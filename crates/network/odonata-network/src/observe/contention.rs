@@ -101,9 +101,11 @@ impl Observer for Contention {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn packet_departs<M: Uses>(&mut self, departure: &LinkDeparture<'_>) {
-        if self.blame.is_on::<M>() {
+        // Usually no packet waits or has waited.
+        let ends_wait = departure.port.waiting > 0 || departure.waited.is_some();
+        if self.blame.is_on::<M>() && (ends_wait || self.lost.is_on::<M>()) {
             self.link_is_taken::<M>(departure);
         }
     }
@@ -172,7 +174,9 @@ impl Observer for Contention {
     ) {
         let is_last = self.blame.is_asked::<M>(is_awaited) && self.blame.freed::<M>(channel, owner, due);
         if self.lost.is_on::<M>() {
-            self.lost.counts::<M>((channel, owner), (due, is_last), tag.0);
+            self.lost
+                .rooms
+                .counts::<M>(&mut self.lost.losses.vectors, (channel, owner), (due, is_last), tag.0);
         }
     }
 }
@@ -192,11 +196,13 @@ impl Contention {
         }
         match tag.packed() {
             Some(packed) => {
-                self.lost.share::<M>(tag.0);
+                self.lost.losses.vectors.share::<M>(tag.0);
                 packed
             }
             None => {
-                self.lost.frees::<M>((channel(), owner), due, tag.0);
+                self.lost
+                    .rooms
+                    .frees::<M>(&mut self.lost.losses.vectors, (channel(), owner), due, tag.0);
                 PackedTag::default()
             }
         }
@@ -210,7 +216,7 @@ impl Contention {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn link_is_taken<M: Uses>(&mut self, departure: &LinkDeparture<'_>) {
         let &LinkDeparture {
             link,
@@ -353,7 +359,7 @@ impl Contention {
     /// The losses to others of the flit of `owner` that last freed space behind `channel`.
     pub(crate) fn room_vector(&self, channel: u32, owner: Traffic) -> Vector {
         let made = self.blame.freed.get(channel).at;
-        self.lost.room_made(channel, owner, made).unwrap_or(Vector::EMPTY)
+        self.lost.rooms.made(channel, owner, made).unwrap_or(Vector::EMPTY)
     }
 
     /// Closes the waits that last until `now`, the end of a run. `ports` are the sending sides of all links.

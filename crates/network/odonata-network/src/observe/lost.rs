@@ -12,36 +12,34 @@
 //! travel ahead of it as updates. They are merged with its local losses when it leaves or arrives ([`remote`]).
 //!
 //! **Cost.** Most packets have lost nothing to others, or as much as the packet of their traffic ahead. So loss vectors
-//! are shared ([`Vectors`]) and passed by number from message to packet to link and credit. The losses to its own
+//! are shared ([`LossStore`]) and passed by number from message to packet to link and credit. The losses to its own
 //! traffic are two times in the packet's cache line ([`Account`]). A packet without losses on an uncontended link takes
 //! one check.
 
+mod account;
 mod flits;
 mod remote;
 mod rooms;
+mod store;
+mod uses;
 mod wait;
 
 use super::blame::{CREDIT, INPUT, LINK};
 use super::facts::PacketDelivery;
 use crate::features::Uses;
 use crate::message::Traffic;
+pub(crate) use account::Waiter;
+use account::{Account, Accounts, Lost};
 use flits::Flits;
 pub(crate) use flits::OwnWait;
-use odonata_blame::lost::{Carried, Kind, Loss, LostAt, Origin, Stamps, Vector, Vectors};
+use odonata_blame::lost::{Carried, Kind, Loss, LostAt, Origin, Stamps, Vector};
 use odonata_blame::{Cause, Histories, Hold, Place};
-use odonata_engine::{GrowableStore, Mode, NIL, Pool, Store, Time};
+use odonata_engine::{GrowableStore, Mode, Time};
 use remote::Name;
-use rooms::{PendingRoom, Room};
+use rooms::Rooms;
+use store::LossStore;
+use uses::{LinkUses, Taken};
 use wait::{Own, Scratch, Wait};
-
-/// The waiting object, by its slot: a packet at a router, or a message at its NIC.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Waiter {
-    Packet(u32),
-    Message(u32),
-    /// The latest packet to arrive of an incomplete message, by the message's slot. It waits no more.
-    Arrived(u32),
-}
 
 fn kind_of(cause: Cause) -> Kind {
     match cause {
@@ -51,79 +49,16 @@ fn kind_of(cause: Cause) -> Kind {
     }
 }
 
-/// The losses of a packet or a message, and its place in the queue; one cache line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[repr(align(64))]
-struct Account {
-    lost: Lost,
-    place: Place,
-    /// When it would have requested the link if it had been alone; [`Time::ZERO`] if it has not waited.
-    asked: Time,
-}
-
-/// The losses of a packet or message of one owner.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-struct Lost {
-    losses_to_others: Vector,
-    /// Losses to its own traffic, except those counted below, with their origin.
-    own: Vector,
-    /// Losses to its own traffic if places are not recorded: in waits for links, and for credits.
-    own_link: Time,
-    own_buffer: Time,
-}
-
-impl Lost {
-    const NOTHING: Lost = Lost {
-        losses_to_others: Vector::EMPTY,
-        own: Vector::EMPTY,
-        own_link: Time::ZERO,
-        own_buffer: Time::ZERO,
-    };
-}
-
-const _: () = assert!(size_of::<Account>() == 64);
-
-/// The last use of a link.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-struct Taken {
-    /// The losses to others of the last packet on the link.
-    last: Vector,
-    /// When that packet would have requested the link if it had been alone.
-    asked: Time,
-    /// While packets wait: the last packet of each traffic on the link since then.
-    owners: u32,
-}
-
-/// The last packet of `owner` on a link: the end of its transmission, and its losses to others.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-struct LastUse {
-    until: Time,
-    /// When it would have requested the link if it had been alone; [`Time::ZERO`] if the order of requests does not
-    /// matter.
-    asked: Time,
-    losses_to_others: Vector,
-    next: u32,
-    owner: Traffic,
-}
-
-odonata_engine::slots!(LastUse);
-
 /// The losses of the packets and messages of a part; empty if lost time is off.
 #[derive(Debug)]
 pub(crate) struct LostTime {
     /// The past holders of each link and input buffer, by ledger line.
     histories: Histories,
-    vectors: Vectors,
-    packets: GrowableStore<Account>,
-    messages: GrowableStore<Account>,
-    /// The losses of arrived packets, by the slot of their incomplete message.
-    arrived: GrowableStore<Account>,
+    pub(super) losses: LossStore,
+    accounts: Accounts,
     /// Links, by ledger line.
-    links: Store<Taken>,
-    owners: Pool<LastUse>,
-    /// Buffer space, by virtual channel of all links.
-    rooms: GrowableStore<Room>,
-    pending: Pool<PendingRoom>,
+    pub(super) links: LinkUses,
+    pub(super) rooms: Rooms,
     /// The losses of single flits, with pipelined routers.
     flits: Flits,
     /// Names of packets from other parts whose losses there are not yet merged with local ones, and those losses.
@@ -136,14 +71,10 @@ pub(crate) struct LostTime {
 }
 odonata_engine::journalled!(LostTime {
     histories,
-    vectors,
-    packets,
-    messages,
-    arrived,
+    losses,
+    accounts,
     links,
-    owners,
     rooms,
-    pending,
     flits,
     names,
     incoming
@@ -155,22 +86,14 @@ impl LostTime {
     ///
     /// `fronts`: number of places where flits wait one by one, the input virtual channels and NICs.
     pub(crate) fn new(lines: usize, places: Vec<LostAt>, fronts: usize) -> LostTime {
-        let nobody = Taken {
-            last: Vector::EMPTY,
-            asked: Time::ZERO,
-            owners: NIL,
-        };
+        let fronts = if lines > 0 { fronts } else { 0 };
         LostTime {
             histories: Histories::new(lines > 0),
-            vectors: Vectors::new(),
-            packets: GrowableStore::new(),
-            messages: GrowableStore::new(),
-            arrived: GrowableStore::new(),
-            links: Store::filled(lines, nobody),
-            owners: Pool::new(),
-            rooms: GrowableStore::new(),
-            pending: Pool::new(),
-            flits: Flits::new(if lines > 0 { fronts } else { 0 }),
+            losses: LossStore::new(!places.is_empty()),
+            accounts: Accounts::default(),
+            links: LinkUses::new(lines),
+            rooms: Rooms::new(fronts > 0),
+            flits: Flits::new(fronts),
             names: GrowableStore::new(),
             incoming: Stamps::new(lines.min(1 << 12)),
             places,
@@ -188,24 +111,6 @@ impl LostTime {
         U::LOST && self.is_kept()
     }
 
-    #[inline(always)]
-    fn account(&self, waiter: Waiter) -> Account {
-        match waiter {
-            Waiter::Packet(slot) => self.packets.get(slot as usize),
-            Waiter::Message(slot) => self.messages.get(slot as usize),
-            Waiter::Arrived(slot) => self.arrived.get(slot as usize),
-        }
-    }
-
-    #[inline(always)]
-    fn edit_account<M: Mode>(&mut self, waiter: Waiter) -> &mut Account {
-        match waiter {
-            Waiter::Packet(slot) => self.packets.edit::<M>(slot as usize),
-            Waiter::Message(slot) => self.messages.edit::<M>(slot as usize),
-            Waiter::Arrived(slot) => self.arrived.edit::<M>(slot as usize),
-        }
-    }
-
     /// `waiter` waits at `line` from `since`, which is now or later, for the current holder of the resource.
     pub(super) fn join<M: Mode>(&mut self, line: u32, waiter: Waiter, (now, since): (Time, Time), hold: Option<Hold>) {
         let first = !self.histories.is_waited_for(line);
@@ -214,10 +119,11 @@ impl LostTime {
         // Others may arrive before `since`: the holder until then counts for them.
         let mut place = self.histories.join::<M>(line, now, held);
         place.since = since;
-        self.edit_account::<M>(waiter).place = place;
+        self.accounts.edit::<M>(waiter).place = place;
         if let Some(hold) = hold.filter(|hold| first && hold.free_at >= since) {
-            let Taken { last, asked, .. } = *self.links.get(line);
-            self.took::<M>(line, hold.holder, (asked, hold.free_at), last);
+            let Taken { last, asked, .. } = *self.links.links.get(line);
+            self.links
+                .took::<M>(&mut self.losses.vectors, line, hold.holder, (asked, hold.free_at), last);
         }
     }
 
@@ -257,22 +163,24 @@ impl LostTime {
         lacked: (Traffic, Cause),
         room: Option<(u32, Time)>,
     ) {
-        let place = self.account(waiter).place;
+        let place = self.accounts.get(waiter).place;
         if !place.is_taken() {
             return;
         }
-        self.edit_account::<M>(waiter).place = Place::NONE;
+        self.accounts.edit::<M>(waiter).place = Place::NONE;
         if place.since < now {
             self.put_together::<M>(waiter, owner);
             // Without the other traffics, the last packet of its own traffic would have come earlier. But if that
             // packet would then have requested the link after this one, this one would not have waited for it.
-            let asked = place
-                .since
-                .saturating_sub(self.vectors.total(self.account(waiter).lost.losses_to_others));
-            self.edit_account::<M>(waiter).asked = asked;
-            let made = room.and_then(|(vc, at)| Some((at, self.room_made(vc, owner, at)?)));
+            let asked = place.since.saturating_sub(
+                self.losses
+                    .vectors
+                    .total(self.accounts.get(waiter).lost.losses_to_others),
+            );
+            self.accounts.edit::<M>(waiter).asked = asked;
+            let made = room.and_then(|(vc, at)| Some((at, self.rooms.made(vc, owner, at)?)));
             let last = || {
-                let last = self.last_of(line, owner).filter(|last| last.asked <= asked)?;
+                let last = self.links.last_of(line, owner).filter(|last| last.asked <= asked)?;
                 Some((last.until, last.losses_to_others))
             };
             let own = made.or_else(last);
@@ -292,7 +200,7 @@ impl LostTime {
             self.histories.leave::<M>(line, place, now, lacked, |_, _| ());
         }
         if !self.histories.is_waited_for(line) {
-            self.forget_owners::<M>(line);
+            self.links.forget_owners::<M>(&mut self.losses.vectors, line);
         }
     }
 
@@ -305,10 +213,10 @@ impl LostTime {
         (now, until): (Time, Time),
     ) {
         self.put_together::<M>(waiter, owner);
-        let Account { lost, mut asked, .. } = self.account(waiter);
+        let Account { lost, mut asked, .. } = self.accounts.get(waiter);
         match asked {
-            Time::ZERO => asked = now.saturating_sub(self.vectors.total(lost.losses_to_others)),
-            _ => self.edit_account::<M>(waiter).asked = Time::ZERO,
+            Time::ZERO => asked = now.saturating_sub(self.losses.vectors.total(lost.losses_to_others)),
+            _ => self.accounts.edit::<M>(waiter).asked = Time::ZERO,
         }
         self.take_link_having::<M>(line, (lost.losses_to_others, owner), (asked, until));
     }
@@ -322,94 +230,32 @@ impl LostTime {
         (losses_to_others, owner): (Vector, Traffic),
         when: (Time, Time),
     ) {
-        let Taken { last: before, .. } = *self.links.get(line);
+        let Taken { last: before, .. } = *self.links.links.get(line);
         if before != losses_to_others {
-            self.vectors.share::<M>(losses_to_others);
-            self.vectors.release::<M>(before);
+            self.losses.vectors.share::<M>(losses_to_others);
+            self.losses.vectors.release::<M>(before);
         }
-        let taken = self.links.edit::<M>(line);
+        let taken = self.links.links.edit::<M>(line);
         (taken.last, taken.asked) = (losses_to_others, when.0);
         if self.histories.is_waited_for(line) {
-            self.took::<M>(line, owner, when, losses_to_others);
+            self.links
+                .took::<M>(&mut self.losses.vectors, line, owner, when, losses_to_others);
         }
-    }
-
-    /// Records the last packet of `owner` on `line`, until `until`, for the packets that wait. It has lost
-    /// `losses_to_others` and would have requested the link at `asked` if it had been alone.
-    fn took<M: Mode>(&mut self, line: u32, owner: Traffic, (asked, until): (Time, Time), losses_to_others: Vector) {
-        self.vectors.share::<M>(losses_to_others);
-        match self.find_owner(line, owner) {
-            NIL => {
-                let next = self.links.get(line).owners;
-                let slot = self.owners.allocate::<M>(LastUse {
-                    until,
-                    asked,
-                    losses_to_others,
-                    next,
-                    owner,
-                });
-                self.links.edit::<M>(line).owners = slot;
-            }
-            slot => {
-                let cell = self.owners.edit::<M>(slot);
-                (cell.until, cell.asked) = (until, asked);
-                let before = std::mem::replace(&mut cell.losses_to_others, losses_to_others);
-                self.vectors.release::<M>(before);
-            }
-        }
-    }
-
-    fn find_owner(&self, line: u32, owner: Traffic) -> u32 {
-        let mut at = self.links.get(line).owners;
-        while at != NIL && self.owners.get(at).owner != owner {
-            at = self.owners.get(at).next;
-        }
-        at
-    }
-
-    fn last_of(&self, line: u32, owner: Traffic) -> Option<LastUse> {
-        match self.find_owner(line, owner) {
-            NIL => None,
-            slot => Some(*self.owners.get(slot)),
-        }
-    }
-
-    /// Clears the last packets per owner of `line`, for which no packet waits any more.
-    fn forget_owners<M: Mode>(&mut self, line: u32) {
-        let mut at = self.links.get(line).owners;
-        if at == NIL {
-            return;
-        }
-        self.links.edit::<M>(line).owners = NIL;
-        while at != NIL {
-            let LastUse {
-                losses_to_others, next, ..
-            } = *self.owners.get(at);
-            self.vectors.release::<M>(losses_to_others);
-            self.owners.free::<M>(at);
-            at = next;
-        }
-    }
-
-    /// The losses to others of the last packet on link `line`.
-    #[inline]
-    pub(crate) fn of_last(&self, line: u32) -> Vector {
-        self.links.get(line).last
     }
 
     /// The losses of `packet` of `owner` to others.
     pub(crate) fn losses_to_others<M: Mode>(&mut self, packet: u32, owner: Traffic) -> Vector {
         self.put_together::<M>(Waiter::Packet(packet), owner);
-        self.account(Waiter::Packet(packet)).lost.losses_to_others
+        self.accounts.get(Waiter::Packet(packet)).lost.losses_to_others
     }
 
     /// The losses of message `slot` of `owner` so far.
     pub(crate) fn of_message(&self, slot: u32, owner: Traffic) -> Carried {
-        let lost = self.account(Waiter::Message(slot)).lost;
+        let lost = self.accounts.get(Waiter::Message(slot)).lost;
         let mut losses = Vec::new();
-        self.read(lost, owner, &mut losses);
+        self.losses.read(lost, owner, &mut losses);
         Carried {
-            origin: self.vectors.origin(lost.own),
+            origin: self.losses.vectors.origin(lost.own),
             losses,
         }
     }
@@ -419,101 +265,23 @@ impl LostTime {
         self.set::<M>(Waiter::Message(slot), owner, carried.origin, &carried.losses);
     }
 
-    /// Replaces `losses` with all of `lost`, sorted.
-    fn read(&self, lost: Lost, owner: Traffic, losses: &mut Vec<Loss>) {
-        self.vectors.read(lost.losses_to_others, losses);
-        if lost.own_link + lost.own_buffer == Time::ZERO && lost.own.is_empty() {
-            return;
-        }
-        let before = losses.partition_point(|loss| loss.culprit < owner);
-        let after = losses.len() - before;
-        for (kind, time) in [(Kind::Link, lost.own_link), (Kind::Buffer, lost.own_buffer)] {
-            if time > Time::ZERO {
-                losses.push(Loss {
-                    culprit: owner,
-                    kind,
-                    place: LostAt::NOWHERE,
-                    time,
-                });
-            }
-        }
-        self.vectors.append(lost.own, losses);
-        losses[before..].rotate_left(after);
-    }
-
     /// Sets the losses of `waiter` of `owner`.
     fn set<M: Mode>(&mut self, waiter: Waiter, owner: Traffic, origin: Origin, losses: &[Loss]) {
-        let lost = self.keep::<M>(owner, origin, losses);
+        let lost = self.losses.keep::<M>(owner, origin, losses);
         self.replace::<M>(waiter, lost);
-    }
-
-    /// Stores the losses of a packet or message of `owner`.
-    fn keep<M: Mode>(&mut self, owner: Traffic, origin: Origin, losses: &[Loss]) -> Lost {
-        // The losses are sorted by culprit.
-        let first = losses.partition_point(|loss| loss.culprit < owner);
-        let (before, rest) = losses.split_at(first);
-        let (own, after) = rest.split_at(rest.partition_point(|loss| loss.culprit == owner));
-        let losses_to_others = match (before, after) {
-            (all, []) | ([], all) => self.vectors.keep::<M>(Origin::NONE, all),
-            _ => {
-                self.scratch.filtered.clear();
-                self.scratch.filtered.extend_from_slice(before);
-                self.scratch.filtered.extend_from_slice(after);
-                self.vectors.keep::<M>(Origin::NONE, &self.scratch.filtered)
-            }
-        };
-        self.with_own::<M>(losses_to_others, origin, own)
-    }
-
-    /// Combines the losses to others with those to its own traffic, sorted by kind.
-    fn with_own<M: Mode>(&mut self, losses_to_others: Vector, origin: Origin, own: &[Loss]) -> Lost {
-        if !self.places.is_empty() {
-            return Lost {
-                losses_to_others,
-                own: self.vectors.keep::<M>(origin, own),
-                ..Lost::NOTHING
-            };
-        }
-        let of = |kind: Kind| {
-            own.iter()
-                .find(|loss| loss.kind == kind)
-                .map_or(Time::ZERO, |loss| loss.time)
-        };
-        let others = own.partition_point(|loss| loss.kind <= Kind::Buffer);
-        Lost {
-            losses_to_others,
-            own: self.vectors.keep::<M>(origin, &own[others..]),
-            own_link: of(Kind::Link),
-            own_buffer: of(Kind::Buffer),
-        }
     }
 
     /// Replaces the losses of `waiter` with `lost`, which already counts it as a user of its vectors.
     fn replace<M: Mode>(&mut self, waiter: Waiter, lost: Lost) {
-        let account = self.edit_account::<M>(waiter);
+        let account = self.accounts.edit::<M>(waiter);
         let before = std::mem::replace(&mut account.lost, lost);
-        self.release::<M>(before);
-    }
-
-    /// Adds a user to the vectors of `lost`.
-    #[inline]
-    fn share_lost<M: Mode>(&mut self, lost: Lost) -> Lost {
-        self.vectors.share::<M>(lost.losses_to_others);
-        self.vectors.share::<M>(lost.own);
-        lost
-    }
-
-    /// Removes a user.
-    #[inline]
-    fn release<M: Mode>(&mut self, lost: Lost) {
-        self.vectors.release::<M>(lost.losses_to_others);
-        self.vectors.release::<M>(lost.own);
+        self.losses.release::<M>(before);
     }
 
     /// Clears the losses of `waiter`.
     #[inline]
     fn clear<M: Mode>(&mut self, waiter: Waiter) {
-        if self.account(waiter).lost != Lost::NOTHING {
+        if self.accounts.get(waiter).lost != Lost::NOTHING {
             self.replace::<M>(waiter, Lost::NOTHING);
         }
     }
@@ -521,9 +289,9 @@ impl LostTime {
     /// `packet` starts with the losses of its message.
     #[inline]
     pub(crate) fn start<M: Mode>(&mut self, packet: u32, message: u32) {
-        let lost = self.account(Waiter::Message(message)).lost;
+        let lost = self.accounts.get(Waiter::Message(message)).lost;
         if lost != Lost::NOTHING {
-            self.share_lost::<M>(lost);
+            self.losses.share::<M>(lost);
             self.replace::<M>(Waiter::Packet(packet), lost);
         }
     }
@@ -538,8 +306,8 @@ impl LostTime {
     ) {
         let waiter = Waiter::Packet(packet);
         self.put_together::<M>(waiter, owner);
-        if self.account(waiter).asked > Time::ZERO {
-            self.edit_account::<M>(waiter).asked = Time::ZERO;
+        if self.accounts.get(waiter).asked > Time::ZERO {
+            self.accounts.edit::<M>(waiter).asked = Time::ZERO;
         }
         let &PacketDelivery {
             is_latest,
@@ -549,26 +317,17 @@ impl LostTime {
         } = delivery;
         if is_latest && may_be_overtaken && !completes {
             // Keep these losses for the message until a later packet arrives.
-            self.exchange::<M>(waiter, Waiter::Arrived(message));
+            self.accounts.exchange::<M>(waiter, Waiter::Arrived(message));
         }
         if completes {
             let latest = if is_latest { waiter } else { Waiter::Arrived(message) };
             // Its slot then holds the previous losses of the message.
-            self.exchange::<M>(latest, Waiter::Message(message));
+            self.accounts.exchange::<M>(latest, Waiter::Message(message));
         }
         if completes || (is_latest && !may_be_overtaken) {
             self.clear::<M>(Waiter::Arrived(message));
         }
         self.clear::<M>(waiter);
-    }
-
-    /// Exchanges the losses of two waiters.
-    fn exchange<M: Mode>(&mut self, a: Waiter, b: Waiter) {
-        let (of_a, of_b) = (self.account(a).lost, self.account(b).lost);
-        if of_a != of_b || of_a != Lost::NOTHING {
-            self.edit_account::<M>(a).lost = of_b;
-            self.edit_account::<M>(b).lost = of_a;
-        }
     }
 
     /// Clears the losses of message `slot`, which are no longer needed.

@@ -140,6 +140,12 @@ impl Queues {
         (self.recorder.as_ref()).map_or(Vec::new(), |recorder| recorder.series(on_the_way))
     }
 
+    /// Whether buffers are recorded.
+    #[inline(always)]
+    pub(super) fn is_on<U: Uses>(&self) -> bool {
+        U::EXTRAS && self.recorder.is_some()
+    }
+
     /// The recorder, if it is on.
     #[inline(always)]
     fn on<U: Uses>(&mut self) -> Option<&mut Recorder> {

@@ -21,7 +21,10 @@ use sampling::{Delivery, Sampler};
 use std::ops::Range;
 
 /// Most cells of the time series, 100 MB; later intervals are not recorded.
-const MOST_SERIES_CELLS: usize = 1 << 22;
+pub const MOST_SERIES_CELLS: usize = 1 << 22;
+
+/// The first cell of an interval beyond the recorded ones.
+const UNRECORDED: usize = usize::MAX;
 
 /// The counters of a part of the fabric.
 #[derive(Debug)]
@@ -66,7 +69,7 @@ pub struct LinkPeriod {
     pub count: u32,
 }
 
-/// An interval of the time series: its number, start, and first cell.
+/// An interval of the time series: its number, start, and first cell or [`UNRECORDED`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Interval {
     number: u64,
@@ -172,10 +175,11 @@ impl Statistics {
     #[inline(never)]
     fn find_interval(&mut self, at: Time, interval: Time) {
         let number = at.0 / interval.0;
+        let first_cell = number.min(self.kept) as usize * self.series_width();
         self.last = Interval {
             number,
             begin: Time(number * interval.0),
-            first_cell: number.min(self.kept) as usize * self.series_width(),
+            first_cell: if number < self.kept { first_cell } else { UNRECORDED },
         };
     }
 
@@ -183,7 +187,7 @@ impl Statistics {
     fn count_in_series<M: Uses>(&mut self, at: Time, column: usize, (packets, bytes): (u64, u32), time: Time) {
         let Some(interval) = self.interval else { return };
         self.go_to_interval(at, interval);
-        if self.last.number >= self.kept {
+        if self.last.first_cell == UNRECORDED {
             return;
         }
         let cell = self.series.edit::<M>(self.last.first_cell + column);
@@ -344,7 +348,7 @@ impl Observer for Statistics {
         let stats = self.links.edit_trusted::<M>(link);
         stats.bytes += u64::from(sent.bytes);
         stats.packets += sent.packets;
-        stats.busy += sent.busy;
+        stats.busy = stats.busy.plus(sent.busy);
     }
 }
 

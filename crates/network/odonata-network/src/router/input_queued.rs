@@ -12,9 +12,9 @@
 //! Only the next packet of a list requests its virtual channel: while it lacks room, smaller packets do not overtake
 //! it.
 
-use super::WholePackets;
 use super::arbiter::{Arbiter, Turn, input_port};
 use super::turns::Turns;
+use super::{Router, WholePackets};
 use crate::fabric::{Setup, Shared, has_fifos};
 use crate::features::{HandlerContext, Uses};
 use crate::flow::{Link, Links, OutPort, Space};
@@ -97,16 +97,12 @@ impl InputQueued {
     pub(crate) fn fifos(&self) -> impl Iterator<Item = List> + '_ {
         self.buffers.iter().map(|buffer| buffer.fifo)
     }
+}
 
+impl Router for InputQueued {
     /// The head of `packet` has passed the pipeline of `router`.
     #[inline(always)]
-    pub(crate) fn arrive<C: HandlerContext>(
-        &mut self,
-        ctx: &mut C,
-        shared: &mut Shared<impl Payload>,
-        router: u32,
-        packet: u32,
-    ) {
+    fn arrive<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, router: u32, packet: u32) {
         if !self.has_fifos::<C>() {
             self.request(ctx, shared, router, (packet, 1), false);
             return;
@@ -131,6 +127,28 @@ impl InputQueued {
         }
     }
 
+    // Not inlined into the handler of all events: it needs many registers, which every event would have to save.
+    #[inline(never)]
+    fn serve<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, port: u32) {
+        self.serve_port(ctx, shared, port);
+    }
+
+    #[inline(always)]
+    fn handle<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        router: u32,
+        event: FabricEvent,
+    ) {
+        match event {
+            FabricEvent::Input { buffer } => self.next_head(ctx, shared, router, buffer),
+            _ => debug_assert!(false, "{event:?} belongs to another router model"),
+        }
+    }
+}
+
+impl InputQueued {
     fn push_input<M: Uses>(&mut self, shared: &mut Shared<impl Payload>, packet: u32, buffer: u32) {
         let mut fifo = self.buffers.get(buffer).fifo;
         fifo.push::<M, _>(&mut shared.packets, packet);
@@ -141,7 +159,7 @@ impl InputQueued {
     }
 
     /// The tail of the packet read last from `buffer` has left: the next head may compete.
-    pub(crate) fn next_head<C: HandlerContext>(
+    fn next_head<C: HandlerContext>(
         &mut self,
         ctx: &mut C,
         shared: &mut Shared<impl Payload>,
@@ -168,12 +186,14 @@ impl InputQueued {
         in_fifo: bool,
     ) {
         let now = ctx.now();
+        let in_fifo = C::EXTRAS && in_fifo;
         let p = *shared.packets.trusted::<C>(packet);
         let feeder = if hops > 0 { p.next_waiting } else { NIL };
         shared.flow.prefetch_credits(feeder);
         let flits = shared.setup.flits(p.bytes);
         let (port, asked, terms) = shared.route::<C>(&WholePackets, router, (packet, hops), flits, now);
         shared.flow.observers.statistics.prefetch(port);
+        shared.flow.prefetch_waits::<C>(port);
         shared.remote.load_grows(ctx, &shared.flow.links, port, flits);
         let out = *shared.flow.port::<C>(port);
         let link = shared.flow.link::<C>(port);
@@ -237,9 +257,8 @@ impl InputQueued {
     }
 
     /// An output port became free or got a credit: sends the next packet that can go.
-    // Not inlined into the handler of all events: it needs many registers, which every event would have to save.
-    #[inline(never)]
-    pub(crate) fn serve<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, port: u32) {
+    #[inline(always)]
+    fn serve_port<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, port: u32) {
         let now = ctx.now();
         let out = *shared.flow.port::<C>(port);
         if out.waiting == 0 {
@@ -249,6 +268,7 @@ impl InputQueued {
             shared.flow.wake_up(ctx, port, out.free_at);
             return;
         }
+        shared.flow.prefetch_waits::<C>(port);
         let link = shared.flow.link::<C>(port);
         let mut reroute = false;
         let sent = if shared.classes.is_on::<C>() {
@@ -339,6 +359,7 @@ impl InputQueued {
         let p = *shared.packets.trusted::<C>(packet);
         let feeder = shared.flow.links.feeder::<C>(p.buffer - u32::from(p.vc));
         shared.flow.prefetch_credits(feeder);
+        shared.flow.prefetch_waiters::<C>(port);
         if link.to_node {
             shared.messages.prefetch(p.message);
         }
@@ -352,7 +373,7 @@ impl InputQueued {
         if self.has_fifos::<C>() {
             self.pop_input::<C>(shared, p.buffer);
         }
-        let router = shared.flow.links.sender(port);
+        let router = shared.flow.sender::<C>(port);
         let free_at = self.send_from_input(ctx, shared, router, (packet, feeder, flits), (port, vc), Some(vc));
         Self::look_for_room::<C>(shared, port, asked, now);
         Some(free_at)
@@ -510,6 +531,7 @@ impl InputQueued {
 
     /// Sends a head with a granted output. The credit of its buffer returns when the tail has left. Returns when the
     /// port is free again.
+    #[inline(always)]
     fn send_from_input<C: HandlerContext>(
         &mut self,
         ctx: &mut C,

@@ -8,8 +8,8 @@
 //! queue keeps its order. Among several queues, first-come arbitration takes the lowest virtual channel, as in CODES;
 //! round robin takes turns; age takes the queue whose first packet is the oldest.
 
-use super::WholePackets;
 use super::arbiter::{Arbiter, age};
+use super::{Router, WholePackets};
 use crate::Payload;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
@@ -36,16 +36,12 @@ impl OutputQueued {
             arbiter: arbiter(params),
         }
     }
+}
 
+impl Router for OutputQueued {
     /// `packet` has arrived and passed the pipeline of `router`.
     #[inline]
-    pub(crate) fn arrive<C: HandlerContext>(
-        &mut self,
-        ctx: &mut C,
-        shared: &mut Shared<impl Payload>,
-        router: u32,
-        packet: u32,
-    ) {
+    fn arrive<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, router: u32, packet: u32) {
         let now = ctx.now();
         let flits = shared.setup.flits(shared.packets.get(packet).bytes);
         let (port, asked, _) = shared.route::<C>(&WholePackets, router, (packet, 1), flits, now);
@@ -84,39 +80,8 @@ impl OutputQueued {
         }
     }
 
-    /// `packet` joins the queue and returns its upstream credit.
-    #[inline]
-    fn admit<C: HandlerContext>(
-        &mut self,
-        ctx: &mut C,
-        shared: &mut Shared<impl Payload>,
-        packet: u32,
-        port: u32,
-        vc: u8,
-        flits: u32,
-    ) {
-        let now = ctx.now();
-        shared.flow.claim::<C>(port, vc, flits, now);
-        let p = shared.packets.get(packet);
-        let (buffer, from_vc, owner) = (p.buffer, p.vc, p.traffic);
-        let space = Space {
-            flits: flits as u16,
-            owner,
-            tag: shared.flow.observers.tag_of_packet::<C>(packet, owner),
-        };
-        shared.free_buffer(ctx, buffer, from_vc, space, now);
-    }
-
-    fn enqueue<M: Uses>(&mut self, shared: &mut Shared<impl Payload>, packet: u32, port: u32, vc: u8) {
-        let at = shared.flow.first_vc::<M>(port) + u32::from(vc);
-        let mut queue = shared.flow.vc::<M>(at).queue;
-        queue.push::<M, _>(&mut shared.packets, packet);
-        shared.flow.edit_vc::<M>(at).queue = queue;
-        shared.flow.edit_port::<M>(port).waiting += 1;
-    }
-
     /// A port became free or got a credit: admits packets from the overflow lists, then sends.
-    pub(crate) fn serve<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, port: u32) {
+    fn serve<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, port: u32) {
         let now = ctx.now();
         if shared.flow.port::<C>(port).awaits_credit() {
             self.admit_overflow(ctx, shared, port);
@@ -153,6 +118,39 @@ impl OutputQueued {
         if out.waiting > 1 {
             shared.flow.wake_up(ctx, port, free_at);
         }
+    }
+}
+
+impl OutputQueued {
+    /// `packet` joins the queue and returns its upstream credit.
+    #[inline]
+    fn admit<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        packet: u32,
+        port: u32,
+        vc: u8,
+        flits: u32,
+    ) {
+        let now = ctx.now();
+        shared.flow.claim::<C>(port, vc, flits, now);
+        let p = shared.packets.get(packet);
+        let (buffer, from_vc, owner) = (p.buffer, p.vc, p.traffic);
+        let space = Space {
+            flits: flits as u16,
+            owner,
+            tag: shared.flow.observers.tag_of_packet::<C>(packet, owner),
+        };
+        shared.free_buffer(ctx, buffer, from_vc, space, now);
+    }
+
+    fn enqueue<M: Uses>(&mut self, shared: &mut Shared<impl Payload>, packet: u32, port: u32, vc: u8) {
+        let at = shared.flow.first_vc::<M>(port) + u32::from(vc);
+        let mut queue = shared.flow.vc::<M>(at).queue;
+        queue.push::<M, _>(&mut shared.packets, packet);
+        shared.flow.edit_vc::<M>(at).queue = queue;
+        shared.flow.edit_port::<M>(port).waiting += 1;
     }
 
     /// Counts the due credits; each ends the port's saturation and admits waiting packets.

@@ -11,7 +11,8 @@
 //!
 //! Adaptive algorithms may also know the loads of the global ports of their group ([`Knowledge`](crate::Knowledge)).
 //!
-//! Traffic inside a group is minimal.
+//! Traffic inside a group is minimal, or adaptive too ([`InGroup`]): at its source router a packet compares the cable to
+//! its destination's router with the way over another router of the group.
 //!
 //! **Virtual channels.** Levels that never decrease along a path prevent deadlock. With [`VcRule::Stage`], the level of
 //! a global link is the number of global links taken before; that of a local link is its place on the longest path of
@@ -25,6 +26,8 @@
 //! | UGAL-L | as Valiant | |
 //! | PAR by group | source, source after diverting there, intermediate, destination | 4/2 |
 //! | PAR by router | source, source after diverting there, to via, from via, destination | 5/2 |
+//!
+//! The second cable of a detour inside a group has the level of the destination group: nothing but the node follows it.
 
 use super::{
     Choice, Decision, FamilyRouting, Header, KNOWLEDGE, Key, NOWHERE, Name, Path, Settings, Table, VirtualChannels,
@@ -70,6 +73,18 @@ pub enum Divert {
     OwnGlobalPorts,
 }
 
+/// The paths between routers of one group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InGroup {
+    /// The cable between them.
+    #[default]
+    Minimal,
+    /// The cable between them, or by the detour rule two cables over another router of the group, as on Cray Aries and
+    /// Slingshot. The lengths are 1 and 2 cables.
+    Adaptive,
+}
+
 /// How virtual channels are assigned to the hops of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -89,18 +104,30 @@ pub enum VcRule {
 /// In [`Header::notes`]: a local link has been taken. [`Header::level`] counts global links.
 const MOVED: u16 = 1;
 
+/// In [`Header::notes`]: the path inside the only group leads over another router.
+const INSIDE: u16 = 2;
+
 pub(super) const ALGORITHMS: Table<Algorithm> = &[
     entry(Name::Minimal, Algorithm::Minimal, &[&[Key::VcRule]]),
     entry(Name::Valiant, Algorithm::Valiant, &[&[Key::Via, Key::VcRule]]),
     entry(
         Name::Ugal,
         Algorithm::Ugal,
-        &[&[Key::Via, Key::Candidates], WEIGHING, KNOWLEDGE, &[Key::VcRule]],
+        &[
+            &[Key::Via, Key::Candidates],
+            WEIGHING,
+            KNOWLEDGE,
+            &[Key::InGroup, Key::VcRule],
+        ],
     ),
     entry(
         Name::ProgressiveAdaptive,
         Algorithm::ProgressiveAdaptive,
-        &[&[Key::Via, Key::Candidates], WEIGHING, &[Key::Divert, Key::VcRule]],
+        &[
+            &[Key::Via, Key::Candidates],
+            WEIGHING,
+            &[Key::InGroup, Key::Divert, Key::VcRule],
+        ],
     ),
 ];
 
@@ -111,9 +138,60 @@ pub struct DragonflyRouting {
     algorithm: Algorithm,
     intermediate: Intermediate,
     divert: Divert,
+    in_group: InGroup,
     rule: VcRule,
     candidates: u32,
     levels: Levels,
+    /// The level on the next port, see [`DragonflyRouting::level`]: a table, because the cases of the rules are hard to
+    /// predict.
+    table: [u8; LEVELS],
+}
+
+/// Cases of the level on a port: nine bits.
+const LEVELS: usize = 512;
+
+/// The facts that determine the level on a port.
+#[derive(Clone, Copy)]
+struct Stage {
+    class: LinkClass,
+    /// Global links taken, at most 3.
+    globals: u8,
+    /// A local link has been taken.
+    moved: bool,
+    has_via: bool,
+    via_reached: bool,
+    /// The packet is in the group of its target.
+    at_destination: bool,
+    /// Its path inside the only group leads over another router.
+    inside: bool,
+}
+
+impl Stage {
+    /// The number of the case.
+    #[inline(always)]
+    fn number(self) -> usize {
+        // Those of `Header::notes` come first and beside each other, as there.
+        let flag = |bit: bool, place: u32| usize::from(bit) << place;
+        let flags = flag(self.moved, 4)
+            | flag(self.inside, 5)
+            | flag(self.via_reached, 6)
+            | flag(self.at_destination, 7)
+            | flag(self.has_via, 8);
+        usize::from(self.globals & 3) << 2 | flags | self.class as usize
+    }
+
+    /// All cases.
+    fn all() -> impl Iterator<Item = Stage> {
+        (0..LEVELS).map(|number| Stage {
+            class: LinkClass::ALL[number & 3],
+            globals: (number >> 2 & 3) as u8,
+            moved: number >> 4 & 1 != 0,
+            inside: number >> 5 & 1 != 0,
+            via_reached: number >> 6 & 1 != 0,
+            at_destination: number >> 7 & 1 != 0,
+            has_via: number >> 8 & 1 != 0,
+        })
+    }
 }
 
 /// The level of a local link by its place on the path.
@@ -141,6 +219,35 @@ impl Levels {
             destination: place(true),
         }
     }
+
+    /// The level at this stage of a path.
+    fn of(self, rule: VcRule, algorithm: Algorithm, stage: Stage) -> u8 {
+        let minimal = u8::from(algorithm != Algorithm::Minimal);
+        match rule {
+            VcRule::Codes => match stage.globals {
+                0 => u8::from(stage.moved),
+                _ if stage.at_destination => 3,
+                _ => 2,
+            },
+            VcRule::Phase => match stage.class {
+                LinkClass::Terminal => minimal + u8::from(minimal > 0 || stage.globals > 0),
+                _ if stage.has_via && !stage.via_reached => 0,
+                LinkClass::Global => minimal + 1,
+                _ if stage.at_destination => minimal + 1,
+                _ => minimal,
+            },
+            VcRule::Stage => match stage.class {
+                LinkClass::Terminal => 0,
+                LinkClass::Global => stage.globals,
+                LinkClass::Local if stage.globals == 0 && stage.inside => self.destination,
+                LinkClass::Local if stage.globals == 0 && stage.moved => self.second_in_source,
+                LinkClass::Local if stage.globals == 0 => 0,
+                LinkClass::Local if stage.at_destination => self.destination,
+                LinkClass::Local if stage.via_reached => self.from_via,
+                LinkClass::Local | LinkClass::Column => self.to_via,
+            },
+        }
+    }
 }
 
 impl DragonflyRouting {
@@ -156,15 +263,32 @@ impl DragonflyRouting {
         rule: VcRule,
         candidates: u32,
     ) -> Self {
+        let levels = Levels::new(algorithm, intermediate);
+        let mut table = [0; LEVELS];
+        for stage in Stage::all() {
+            table[stage.number()] = levels.of(rule, algorithm, stage);
+        }
         DragonflyRouting {
             dragonfly,
             algorithm,
             intermediate,
             divert,
+            in_group: InGroup::Minimal,
             rule,
             candidates: candidates.max(1),
-            levels: Levels::new(algorithm, intermediate),
+            levels,
+            table,
         }
+    }
+
+    /// Sets the paths between routers of one group; only adaptive algorithms have detours there, and
+    /// none whose channels go by phase.
+    pub fn with_paths_in_group(mut self, in_group: InGroup) -> Self {
+        let is_adaptive = matches!(self.algorithm, Algorithm::Ugal | Algorithm::ProgressiveAdaptive);
+        if is_adaptive && self.rule != VcRule::Phase {
+            self.in_group = in_group;
+        }
+        self
     }
 
     /// The dragonfly it routes on.
@@ -173,10 +297,16 @@ impl DragonflyRouting {
     }
 
     /// The level on `port`; updates the header for the port's far end.
-    #[inline]
-    fn take(&self, router: u32, port: u32, header: &mut Header) -> Decision {
+    #[inline(always)]
+    fn take(&self, port: u32, header: &mut Header, at_destination: bool) -> Decision {
         let class = self.dragonfly.topology().class(port);
-        let level = self.level(router, header, class);
+        self.take_of_class((port, class), header, at_destination)
+    }
+
+    /// The same for a port of `class`.
+    #[inline(always)]
+    fn take_of_class(&self, (port, class): (u32, LinkClass), header: &mut Header, at_destination: bool) -> Decision {
+        let level = self.level(header, class, at_destination);
         match class {
             LinkClass::Global => header.level += 1,
             _ => header.notes |= MOVED,
@@ -184,43 +314,32 @@ impl DragonflyRouting {
         Decision::new(port, level)
     }
 
-    #[inline]
-    fn level(&self, router: u32, header: &Header, class: LinkClass) -> u8 {
-        let at_destination = || {
-            let home = self.dragonfly.topology().node_router(header.target);
-            self.dragonfly.group_of(router) == self.dragonfly.group_of(home)
+    /// The level on a port of `class` by the [rule](VcRule).
+    #[inline(always)]
+    fn level(&self, header: &Header, class: LinkClass, at_destination: bool) -> u8 {
+        debug_assert!(header.level < 4, "a path takes at most two global links");
+        let stage = Stage {
+            class,
+            globals: header.level,
+            moved: header.notes & MOVED != 0,
+            has_via: header.via != NOWHERE,
+            via_reached: header.via_reached,
+            at_destination,
+            inside: header.notes & INSIDE != 0,
         };
-        match self.rule {
-            VcRule::Codes => match header.level {
-                0 => u8::from(header.notes & MOVED != 0),
-                _ if at_destination() => 3,
-                _ => 2,
-            },
-            VcRule::Phase => {
-                let minimal = u8::from(self.algorithm != Algorithm::Minimal);
-                let under_way = header.via != NOWHERE && !header.via_reached;
-                match class {
-                    LinkClass::Terminal => minimal + u8::from(minimal > 0 || header.level > 0),
-                    _ if under_way => 0,
-                    LinkClass::Global => minimal + 1,
-                    _ if at_destination() => minimal + 1,
-                    _ => minimal,
-                }
-            }
-            VcRule::Stage => match class {
-                LinkClass::Terminal => 0,
-                LinkClass::Global => header.level,
-                LinkClass::Local if header.level == 0 => {
-                    if header.notes & MOVED != 0 {
-                        self.levels.second_in_source
-                    } else {
-                        0
-                    }
-                }
-                LinkClass::Local if at_destination() => self.levels.destination,
-                LinkClass::Local if header.via_reached => self.levels.from_via,
-                LinkClass::Local | LinkClass::Column => self.levels.to_via,
-            },
+        self.table[stage.number()]
+    }
+
+    /// Whether a packet that has taken no global link may leave its minimal path here. `at_destination`: it is in the group
+    /// of its target.
+    #[inline(always)]
+    fn may_leave(&self, header: &Header, at_destination: bool) -> bool {
+        let moved = header.notes & MOVED != 0;
+        match (at_destination, self.algorithm) {
+            (true, _) => self.in_group == InGroup::Adaptive && !moved,
+            (false, Algorithm::Minimal) => false,
+            (false, Algorithm::Valiant | Algorithm::Ugal) => !moved,
+            (false, Algorithm::ProgressiveAdaptive) => true,
         }
     }
 
@@ -251,7 +370,7 @@ impl DragonflyRouting {
 
     /// The next port toward another group: an own global port to it, otherwise the local port to a random router with
     /// one; and that router's global port.
-    #[inline]
+    #[inline(always)]
     fn toward_group(&self, router: u32, here: u32, group: u32, choice: &mut (impl Choice + ?Sized)) -> (u32, u32) {
         let gateways = self.dragonfly.gateways(here, group);
         let step = |gateway: &Gateway| {
@@ -322,6 +441,26 @@ impl DragonflyRouting {
         Some(other.port)
     }
 
+    /// Decides whether a packet from `router` to `home` in the same group goes over another router of the group, and
+    /// over which.
+    fn choose_in_group(&self, router: u32, home: u32, choice: &mut (impl Choice + ?Sized)) -> Option<u32> {
+        let routers = self.dragonfly.shape().routers;
+        if routers < 3 {
+            return None;
+        }
+        let first = self.dragonfly.group_of(router) * routers;
+        let path = |to, hops| Path {
+            port: self.dragonfly.local_port(router, to),
+            hops,
+            remote: NOWHERE,
+        };
+        let (via, other) = super::lightest_path(self.candidates, choice, |choice| {
+            let via = first + super::other_group(routers, router - first, home - first, choice);
+            Some((via, path(via, 2)))
+        })?;
+        choice.divert(path(home, 1), other).then_some(via)
+    }
+
     /// A random group other than two given ones (or a random router of it).
     #[inline]
     fn random_via(&self, here: u32, goal: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
@@ -378,14 +517,10 @@ impl FamilyRouting for DragonflyRouting {
         graph.check_ways()?;
         let (via, divert) = (settings.via.unwrap_or_default(), settings.divert.unwrap_or_default());
         let rule = settings.vc_rule.unwrap_or_default();
-        Ok(DragonflyRouting::new(
-            graph,
-            algorithm,
-            via,
-            divert,
-            rule,
-            super::candidates(settings),
-        ))
+        Ok(
+            DragonflyRouting::new(graph, algorithm, via, divert, rule, super::candidates(settings))
+                .with_paths_in_group(settings.in_group.unwrap_or_default()),
+        )
     }
 
     fn topology(&self) -> &Topology {
@@ -412,39 +547,174 @@ impl FamilyRouting for DragonflyRouting {
         self.algorithm == Algorithm::Minimal && pairs().all(|(a, b)| a == b || self.dragonfly.gateways(a, b).len() < 2)
     }
 
-    #[inline]
-    fn decide(&self, router: u32, header: &mut Header, choice: &mut (impl Choice + ?Sized)) -> Decision {
+    #[inline(always)]
+    fn fixed_step(&self, router: u32, header: &mut Header) -> Option<Decision> {
         let topology = self.dragonfly.topology();
         let home = topology.node_router(header.target);
         if router == home {
             let port = topology.node_port(header.target);
-            return Decision::new(port, self.level(router, header, LinkClass::Terminal));
+            return Some(Decision::new(port, self.level(header, LinkClass::Terminal, true)));
         }
         let (here, goal) = (self.dragonfly.group_of(router), self.dragonfly.group_of(home));
+        let mut to = (home, goal);
         if header.via == NOWHERE {
-            if header.level == 0 && here != goal && self.algorithm != Algorithm::Minimal {
-                // The packet takes the port whose load was decisive, not another to the same group.
-                if let Some(port) = self.choose_via(router, here, goal, home, header, choice) {
-                    return self.take(router, port, header);
-                }
+            if header.level == 0 && self.may_leave(header, here == goal) {
+                return None;
             }
         } else if !header.via_reached {
             header.via_reached = match self.intermediate {
                 Intermediate::Group => here == header.via,
                 Intermediate::Router => router == header.via,
             };
+            to = match self.intermediate {
+                _ if header.via_reached => to,
+                Intermediate::Group => (NOWHERE, header.via),
+                Intermediate::Router => (header.via, self.dragonfly.group_of(header.via)),
+            };
+        }
+        if here == to.1 {
+            let port = self.dragonfly.local_port(router, to.0);
+            return Some(self.take_of_class((port, LinkClass::Local), header, here == goal));
+        }
+        let [only] = self.dragonfly.gateways(here, to.1) else {
+            return None;
+        };
+        let port = match only.router == router {
+            true => (only.port, LinkClass::Global),
+            false => (self.dragonfly.local_port(router, only.router), LinkClass::Local),
+        };
+        Some(self.take_of_class(port, header, here == goal))
+    }
+
+    #[inline]
+    fn decide(&self, router: u32, header: &mut Header, choice: &mut (impl Choice + ?Sized)) -> Decision {
+        let home = self.dragonfly.topology().node_router(header.target);
+        let (here, goal) = (self.dragonfly.group_of(router), self.dragonfly.group_of(home));
+        if header.via == NOWHERE && header.level == 0 {
+            if here != goal && self.algorithm != Algorithm::Minimal {
+                // The packet takes the port whose load was decisive, not another to the same group.
+                if let Some(port) = self.choose_via(router, here, goal, home, header, choice) {
+                    return self.take(port, header, here == goal);
+                }
+            } else if self.in_group == InGroup::Adaptive
+                && header.notes & MOVED == 0
+                && let Some(via) = self.choose_in_group(router, home, choice)
+            {
+                let decision = self.take(self.dragonfly.local_port(router, via), header, here == goal);
+                (header.via, header.via_reached) = (via, true);
+                header.notes |= INSIDE;
+                return decision;
+            }
         }
         let port = if header.via == NOWHERE || header.via_reached {
             self.toward_router(router, here, home, goal, choice).0
         } else {
             self.toward_via(router, here, header.via, choice).0
         };
-        self.take(router, port, header)
+        self.take(port, header, here == goal)
     }
 
     fn routers_of_a_group(&self) -> Option<u32> {
         let shape = self.dragonfly.shape();
         let adaptive = matches!(self.algorithm, Algorithm::Ugal | Algorithm::ProgressiveAdaptive);
         (adaptive && shape.groups > 2).then_some(shape.routers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A minimal path has a local, a global and a local cable at most; an adaptive packet chooses before its first global
+    /// cable and never after.
+    #[test]
+    fn steps_are_fixed_on_minimal_paths_and_after_the_choice() {
+        let shape = odonata_topology::DragonflyShape {
+            groups: 5,
+            routers: 4,
+            nodes: 2,
+            global_ports: 1,
+            cables: None,
+        };
+        let graph = Dragonfly::new(shape, odonata_topology::Arrangement::Relative).unwrap();
+        let routing = |algorithm| {
+            let (via, divert, rule) = (Intermediate::Group, Divert::Any, VcRule::Stage);
+            DragonflyRouting::new(graph.clone(), algorithm, via, divert, rule, 1)
+        };
+        let (minimal, adaptive) = (routing(Algorithm::Minimal), routing(Algorithm::ProgressiveAdaptive));
+        let topology = graph.topology();
+        for source in 0..topology.routers() {
+            for target in 0..topology.nodes() {
+                let (home, mut header, mut at) = (topology.node_router(target), Header::new(target), source);
+                let mut cables = Vec::new();
+                loop {
+                    let is_open = header.level == 0 && graph.group_of(at) != graph.group_of(home);
+                    let mut copy = header;
+                    let adaptive = adaptive.fixed_step(at, &mut copy);
+                    let step = minimal.fixed_step(at, &mut header).expect("one cable between groups");
+                    assert_eq!(adaptive.is_none(), is_open, "{source} {target} at {at}");
+                    assert!(adaptive.is_none_or(|other| other.port == step.port && copy == header));
+                    match topology.peer(step.port) {
+                        Peer::Router { router, .. } => at = router,
+                        peer => break assert_eq!((peer, at), (Peer::Node(target), home)),
+                    }
+                    cables.push(topology.class(step.port));
+                }
+                let globals = cables.iter().filter(|&&class| class == LinkClass::Global).count();
+                let others = usize::from(graph.group_of(source) != graph.group_of(home));
+                assert_eq!(globals, others, "{source} {target}");
+                assert!(cables.len() <= 1 + 2 * others, "{source} {target}: {cables:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_stage_has_a_number_of_its_own() {
+        let numbers: Vec<usize> = Stage::all().map(Stage::number).collect();
+        assert_eq!(numbers, (0..LEVELS).collect::<Vec<_>>());
+    }
+
+    /// The longest path of a packet that a second router of its group diverts: local links 0 and 1, global link 0, local
+    /// link 2 in the intermediate group, global link 1, local link 3 in the group of the target.
+    #[test]
+    fn levels_rise_along_the_longest_path() {
+        let levels = Levels::new(Algorithm::ProgressiveAdaptive, Intermediate::Group);
+        let first = Stage {
+            class: LinkClass::Local,
+            globals: 0,
+            moved: false,
+            has_via: false,
+            via_reached: false,
+            at_destination: false,
+            inside: false,
+        };
+        let second = Stage {
+            moved: true,
+            has_via: true,
+            ..first
+        };
+        let to_via = Stage {
+            class: LinkClass::Global,
+            ..second
+        };
+        let in_via = Stage {
+            globals: 1,
+            via_reached: true,
+            ..second
+        };
+        let from_via = Stage {
+            class: LinkClass::Global,
+            ..in_via
+        };
+        let last = Stage {
+            globals: 2,
+            at_destination: true,
+            ..in_via
+        };
+        let path = [first, second, to_via, in_via, from_via, last];
+        let found = path.map(|stage| levels.of(VcRule::Stage, Algorithm::ProgressiveAdaptive, stage));
+        assert_eq!(found, [0, 1, 0, 2, 1, 3]);
+        let inside = Stage { inside: true, ..second };
+        assert_eq!(levels.of(VcRule::Stage, Algorithm::ProgressiveAdaptive, inside), 3);
     }
 }

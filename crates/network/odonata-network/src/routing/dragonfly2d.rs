@@ -350,13 +350,16 @@ impl FamilyRouting for Dragonfly2dRouting {
         [1, used(shape.columns), global, used(shape.rows)]
     }
 
+    #[inline(always)]
+    fn fixed_step(&self, router: u32, header: &mut Header) -> Option<Decision> {
+        let topology = self.dragonfly.topology();
+        let is_home = router == topology.node_router(header.target) && header.notes & INSIDE == 0;
+        is_home.then(|| Decision::new(topology.node_port(header.target), 0))
+    }
+
     #[inline]
     fn decide(&self, router: u32, header: &mut Header, choice: &mut (impl Choice + ?Sized)) -> Decision {
-        let topology = self.dragonfly.topology();
-        let home = topology.node_router(header.target);
-        if router == home && header.notes & INSIDE == 0 {
-            return Decision::new(topology.node_port(header.target), 0);
-        }
+        let home = self.dragonfly.topology().node_router(header.target);
         let (here, goal) = (self.dragonfly.group_of(router), self.dragonfly.group_of(home));
         if here == goal && header.level == 0 {
             return self.inside(router, home, header, choice);

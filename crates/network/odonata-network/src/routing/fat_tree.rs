@@ -181,6 +181,19 @@ impl FamilyRouting for FatTreeRouting {
         self.tree.topology()
     }
 
+    /// The uplinks of all routers on top of a subtree, and the links down to these routers.
+    fn pipes(&self) -> Option<Vec<u32>> {
+        let (tree, topology) = (&self.tree, self.tree.topology());
+        if self.algorithm == Up::DModK {
+            return None;
+        }
+        super::pipes_by_key(topology, |port| {
+            let (from, to) = (topology.router_of_port(port), topology.neighbour(port)?);
+            let is_down = tree.level(to) < tree.level(from);
+            Some((tree.subtree(if is_down { to } else { from }), is_down))
+        })
+    }
+
     fn virtual_channels(&self) -> VirtualChannels {
         match self.tree.levels() {
             1 => [1, 0, 0, 0],
@@ -189,13 +202,23 @@ impl FamilyRouting for FatTreeRouting {
         }
     }
 
-    #[inline]
-    fn decide(&self, router: u32, header: &mut Header, choice: &mut (impl Choice + ?Sized)) -> Decision {
+    #[inline(always)]
+    fn fixed_step(&self, router: u32, header: &mut Header) -> Option<Decision> {
         let topology = self.tree.topology();
         let leaf = topology.node_router(header.target);
         if router == leaf {
-            return Decision::new(topology.node_port(header.target), 0);
+            return Some(Decision::new(topology.node_port(header.target), 0));
         }
+        if !self.tree.is_above(router, leaf) {
+            return None;
+        }
+        let ports = self.tree.down_ports(router, leaf);
+        (topology.live(ports.clone()) < 2).then(|| Decision::new(topology.nth_live(ports, 0), 0))
+    }
+
+    #[inline]
+    fn decide(&self, router: u32, header: &mut Header, choice: &mut (impl Choice + ?Sized)) -> Decision {
+        let leaf = self.tree.topology().node_router(header.target);
         let level = self.tree.level(router);
         let port = if self.tree.is_above(router, leaf) {
             let ports = self.tree.down_ports(router, leaf);

@@ -152,6 +152,22 @@ impl FamilyRouting for RailRouting {
         self.cluster.topology()
     }
 
+    /// The links of a leaf to spines, and the links of spines to a leaf.
+    fn pipes(&self) -> Option<Vec<u32>> {
+        let (cluster, topology) = (&self.cluster, self.cluster.topology());
+        if self.up == Up::DModK || cluster.shape().spines == 0 {
+            return None;
+        }
+        super::pipes_by_key(topology, |port| {
+            let (from, to) = (topology.router_of_port(port), topology.neighbour(port)?);
+            match (cluster.device(from), cluster.device(to)) {
+                (Device::Leaf { .. }, Device::Spine) => Some((from, false)),
+                (Device::Spine, Device::Leaf { .. }) => Some((to, true)),
+                _ => None,
+            }
+        })
+    }
+
     fn virtual_channels(&self) -> VirtualChannels {
         let shape = self.cluster.shape();
         let of_a_host = match shape.gpus {

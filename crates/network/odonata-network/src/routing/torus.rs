@@ -223,7 +223,7 @@ impl TorusRouting {
     /// Whether the plus direction is shorter from coordinate `from` to another one; `None` if both are equally long.
     #[inline]
     fn shorter(&self, dimension: u32, from: u32, to: u32) -> Option<bool> {
-        if !self.torus.shape().wrap {
+        if !self.torus.wraps(dimension) {
             return Some(to > from);
         }
         let extent = self.torus.grid().extent(dimension);
@@ -351,7 +351,7 @@ impl FamilyRouting for TorusRouting {
         let topology = self.torus.topology();
         let (from, to) = (topology.node_router(source), topology.node_router(header.target));
         let (from, to) = (self.torus.grid().coordinates(from), self.torus.grid().coordinates(to));
-        let around = |dimension: usize| match self.torus.shape().wrap {
+        let around = |dimension: usize| match self.torus.wraps(dimension as u32) {
             true => self.torus.grid().extent(dimension as u32),
             false => u32::MAX,
         };

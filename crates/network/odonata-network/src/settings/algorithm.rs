@@ -42,6 +42,13 @@ pub enum Algorithm {
     /// Over a spanning tree: first toward its root, then away from it (up*/down*: M. Schroeder et al., "Autonet",
     /// 1991).
     UpDown,
+    /// All shortest paths in cables, on any graph. `spread` selects one.
+    ShortestPaths,
+    /// The `paths` shortest paths without a loop of each pair of routers, on any graph (J. Yen, "Finding the k shortest
+    /// loopless paths in a network", 1971). `spread` selects one.
+    KShortestPaths,
+    /// The paths of the file `routes`.
+    Table,
 }
 
 impl Algorithm {
@@ -60,6 +67,9 @@ impl Algorithm {
             Algorithm::Dal => "dal",
             Algorithm::Pxn => "pxn",
             Algorithm::UpDown => "up-down",
+            Algorithm::ShortestPaths => "shortest-paths",
+            Algorithm::KShortestPaths => "k-shortest-paths",
+            Algorithm::Table => "table",
         }
     }
 }

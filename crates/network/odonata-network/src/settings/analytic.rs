@@ -14,6 +14,8 @@ pub enum Fidelity {
     /// As flows with max-min fair rates over the links of their paths (D. Bertsekas, R. Gallager, Data Networks, 1992,
     /// 6.5.2). Flows share links; there are no packets, queues or buffers.
     Flow,
+    /// As packets of an Ethernet, whose switches mark, trim, drop or pause, under a transport of the hosts.
+    Ethernet,
     /// By the LogGP model (A. Alexandrov et al., SPAA 1995), without contention in the network. GOAL schedules follow
     /// the LogGOPS model of LogGOPSim.
     Analytic,

@@ -11,15 +11,23 @@ use super::{Algorithm, Analytic, Clock, CongestionControl, Fidelity, Links, Pipe
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Network {
-    /// How messages are carried: "packet" (default) from router to router, "flow" as flows with max-min fair rates, or
-    /// "analytic" by the LogGP model without contention.
+    /// How messages are carried: "packet" (default) from router to router, "flow" as flows with max-min fair rates,
+    /// "ethernet" as packets of an Ethernet with losses or pauses, or "analytic" by the LogGP model without contention.
     #[serde(skip_serializing_if = "Fidelity::is_packet")]
     pub fidelity: Fidelity,
     /// The parameters of the analytic model.
     #[serde(skip_serializing_if = "Analytic::is_none")]
     pub analytic: Analytic,
+    /// The switches and the transport of an Ethernet.
+    #[serde(skip_serializing_if = "odonata_ethernet::settings::Settings::is_none")]
+    pub ethernet: odonata_ethernet::settings::Settings,
     /// Largest packet, 1 B to 1 MiB, at least one flit. Messages are divided into packets.
     pub packet: Bytes,
+    /// Bytes that each packet takes on a link in addition to its payload: headers, checksums, gaps; at most the size of
+    /// a packet. Buffers hold payload. Not with pipelined routers, whose flits hold the headers. Default:
+    /// none.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub header: Bytes,
     /// Unit of buffer space and of cut-through. Every size of the scenario can be given in flits ("8 flits").
     pub flit: Bytes,
     /// How a packet crosses a router.
@@ -61,7 +69,9 @@ impl Default for Network {
         Network {
             fidelity: Fidelity::Packet,
             analytic: Analytic::default(),
+            ethernet: odonata_ethernet::settings::Settings::default(),
             packet: Bytes::kib(4),
+            header: Bytes::ZERO,
             flit: Bytes(32),
             switching: Switching::CutThrough,
             router: RouterModel::InputQueued,
@@ -79,6 +89,10 @@ impl Default for Network {
     }
 }
 
+fn is_empty(header: &Bytes) -> bool {
+    *header == Bytes::ZERO
+}
+
 /// Limit of flits per packet: the model counts them in 16 bits.
 const MOST_FLITS: u64 = u16::MAX as u64;
 
@@ -94,6 +108,22 @@ impl Network {
         if self.packet == Bytes::ZERO || self.packet.0 > LARGEST_PACKET {
             let problem = format!("a packet of {} is not possible", self.packet);
             return Err(Problem::new("network.packet", problem, "1 B to 1 MiB"));
+        }
+        if self.header > self.packet {
+            let problem = format!("a header of {} on packets of {}", self.header, self.packet);
+            return Err(Problem::new(
+                "network.header",
+                problem,
+                format!("up to network.packet, {}", self.packet),
+            ));
+        }
+        if self.header > Bytes::ZERO && self.router == RouterModel::Pipelined {
+            let problem = format!("{}, and the flits of a pipelined router hold the headers", self.header);
+            return Err(Problem::new(
+                "network.header",
+                problem,
+                "none, or another network.router",
+            ));
         }
         if self.flit == Bytes::ZERO || self.flit > self.packet {
             let problem = format!("a flit of {} in a packet of {}", self.flit, self.packet);
@@ -168,14 +198,33 @@ impl Network {
                 expected,
             ));
         }
+        if fidelity == Fidelity::Ethernet && self.router == RouterModel::Pipelined {
+            let expected = "\"input-queued\" or \"output-queued\", or fidelity = \"packet\"";
+            return Err(Problem::new(
+                "network.router",
+                "switches of an Ethernet do not go cycle by cycle",
+                expected,
+            ));
+        }
+        if fidelity == Fidelity::Analytic && self.header > Bytes::ZERO {
+            return only_packets(
+                "network.header",
+                "the LogGP model has no packets; analytic.gap_per_byte counts",
+            );
+        }
         if !self.congestion_control.is_none() {
-            return only_packets("network.congestion_control", "without packets there is no congestion");
+            let problem = match fidelity {
+                Fidelity::Ethernet => "network.ethernet.congestion_control applies",
+                _ => "without packets there is no congestion",
+            };
+            return only_packets("network.congestion_control", problem);
         }
         if !self.traffic_classes.is_empty() {
-            return only_packets(
-                "network.traffic_classes",
-                "without packets no class has a share of a link",
-            );
+            let problem = match fidelity {
+                Fidelity::Ethernet => "an Ethernet has one class of data",
+                _ => "without packets no class has a share of a link",
+            };
+            return only_packets("network.traffic_classes", problem);
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The network interface (NIC) of a node.
 
 use odonata_topology::LinkClass;
-use odonata_units::{Bandwidth, Problem, Time, within};
+use odonata_units::{Bandwidth, Bytes, Problem, Time, within};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,8 +26,39 @@ pub struct Nic {
     /// The same for each class of nodes, e.g. { compute = "2 GB/s", storage = "10 GB/s" }. Classes that are left out
     /// use `rate`.
     pub rates: NicRates,
+    /// Other rates for longer messages, by increasing size, in place of `rate` and `rates`, e.g. [{ above = "2 MiB", rate =
+    /// "22 GB/s" }]: libraries move messages of different sizes in different ways. Not without packets. Default: none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub message_rates: Vec<RateAbove>,
+    /// Highest rate at which the interface receives. Default: the bandwidth of its link. Not with pipelined routers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_rate: Option<Bandwidth>,
+    /// Least time from the start of one message to that of the next: "5 ns" is a rate of 200 million messages per second.
+    /// Default: none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub message_gap: Time,
     /// Which messages of a node share a send queue at its interface.
     pub send_queues: SendQueues,
+    /// The order of the messages in a send queue. Default: "fifo".
+    #[serde(skip_serializing_if = "is_fifo")]
+    pub queues: Queues,
+    /// With `queues = "per-peer"`: two nodes carry messages above this size one way at a time, as MPI libraries over
+    /// InfiniBand do, so that an exchange of two large messages has half the rate. Default: no such size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub one_way_above: Option<Bytes>,
+    /// Which interface of a node serves a rank, where `machine.interfaces` is above 1. A server answers each of its
+    /// clients on one interface, by the client's number. Default: "block".
+    #[serde(skip_serializing_if = "is_block")]
+    pub affinity: Affinity,
+    /// With `machine.interfaces` above 1: messages with data above this size go in equal parts over several interfaces of both
+    /// nodes, the interface of the rank and those after it, as MPI libraries do in the rendezvous protocol. Not for
+    /// synthetic traffic. Default: each message uses one interface.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stripe_above: Option<Bytes>,
+    /// Number of interfaces of such a message, at least 2. Default: all of the node.
+    #[schemars(range(min = 2))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stripe_interfaces: Option<u32>,
     /// Random delay, uniform in a range, of each handoff between host software and interface. Default: none.
     pub handoff: Option<Jitter>,
 }
@@ -40,9 +71,65 @@ impl Default for Nic {
             message_queue: 1 << 22,
             rate: None,
             rates: NicRates::default(),
+            message_rates: Vec::new(),
+            receive_rate: None,
+            message_gap: Time::ZERO,
             send_queues: SendQueues::One,
+            queues: Queues::Fifo,
+            one_way_above: None,
+            affinity: Affinity::Block,
+            stripe_above: None,
+            stripe_interfaces: None,
             handoff: None,
         }
+    }
+}
+
+// Keys with their default are left out of resolved scenarios that do not use them.
+fn is_zero(time: &Time) -> bool {
+    *time == Time::ZERO
+}
+
+fn is_block(affinity: &Affinity) -> bool {
+    *affinity == Affinity::Block
+}
+
+fn is_fifo(queues: &Queues) -> bool {
+    *queues == Queues::Fifo
+}
+
+/// A rate of work on more than so many bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateAbove {
+    /// The rate applies to work on more bytes than this.
+    pub above: Bytes,
+    /// Bytes per second.
+    pub rate: Bandwidth,
+}
+
+impl RateAbove {
+    /// The rate of `list` for work on `bytes`, if it has one; sizes increase.
+    #[inline]
+    pub fn of(list: &[RateAbove], bytes: u64) -> Option<Bandwidth> {
+        let longer = list.iter().rev().find(|rate| bytes > rate.above.0);
+        longer.map(|rate| rate.rate)
+    }
+
+    /// Checks that the sizes of the list at `key` increase.
+    ///
+    /// # Errors
+    /// One does not.
+    pub fn check(list: &[RateAbove], key: &str) -> Result<(), Problem> {
+        let Some(place) = list.windows(2).position(|pair| pair[1].above <= pair[0].above) else {
+            return Ok(());
+        };
+        let problem = format!("{} after a larger size", list[place + 1].above);
+        Err(Problem::new(
+            format!("{key}.{}.above", place + 1),
+            problem,
+            "increasing sizes",
+        ))
     }
 }
 
@@ -70,6 +157,30 @@ pub enum SendQueues {
     /// and for its NIC. Messages with a random or adaptive path, and messages to nodes of the same router, use an
     /// additional queue. There are at most 16 queues; further outputs share them.
     PerOutput,
+}
+
+/// Which interface of a node serves a rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Affinity {
+    /// Rank `r` of `n` on a node uses interface `r * interfaces / n`, rounded down: consecutive ranks share one. Cray MPICH's
+    /// default.
+    #[default]
+    Block,
+    /// Rank `r` on a node uses interface `r` modulo their number.
+    RoundRobin,
+}
+
+/// The order of the messages that share a send queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Queues {
+    /// First come, first served.
+    #[default]
+    Fifo,
+    /// Messages to the same node are first come, first served, as on a queue pair of InfiniBand; different nodes take
+    /// turns packet by packet. Control messages, which announce, request or acknowledge, go before all others.
+    PerPeer,
 }
 
 impl SendQueues {
@@ -110,7 +221,85 @@ impl Nic {
     pub fn check(&self) -> Result<(), Problem> {
         within("nic.queue", self.queue, 1, 16)?;
         within("nic.message_queue", self.message_queue, 1, u32::MAX - 1)?;
+        if let Some(size) = self.one_way_above.filter(|_| self.queues == Queues::Fifo) {
+            let problem = format!("{size}, and messages to all nodes share a queue");
+            let expected = "no such key, or nic.queues = \"per-peer\"";
+            return Err(Problem::new("nic.one_way_above", problem, expected));
+        }
+        RateAbove::check(&self.message_rates, "nic.message_rates")?;
         self.handoff.map_or(Ok(()), |jitter| jitter.check("nic.handoff"))
+    }
+
+    /// Checks the keys for nodes with `interfaces` interfaces.
+    ///
+    /// # Errors
+    /// A key needs more interfaces.
+    pub fn check_interfaces(&self, interfaces: u32) -> Result<(), Problem> {
+        if let Some(size) = self.stripe_above.filter(|_| interfaces == 1) {
+            let problem = format!("{size}, and a node has one interface");
+            let expected = "no such key, or machine.interfaces above 1";
+            return Err(Problem::new("nic.stripe_above", problem, expected));
+        }
+        let Some(count) = self.stripe_interfaces else {
+            return Ok(());
+        };
+        if self.stripe_above.is_none() {
+            let problem = format!("{count}, and no message goes over several interfaces");
+            let expected = "no such key, or nic.stripe_above";
+            return Err(Problem::new("nic.stripe_interfaces", problem, expected));
+        }
+        within("nic.stripe_interfaces", count, 2, interfaces).map(|_| ())
+    }
+
+    /// Number of messages into which a node with `interfaces` interfaces divides one of `bytes`.
+    #[inline]
+    pub fn stripes(&self, interfaces: u32, bytes: u64) -> u32 {
+        match self.stripe_above {
+            Some(most) if bytes > most.0 => {
+                let count = self.stripe_interfaces.unwrap_or(interfaces).min(interfaces);
+                count.min(bytes.min(64) as u32)
+            }
+            _ => 1,
+        }
+    }
+
+    /// Checks the keys that exclude messages that are not divided into packets.
+    ///
+    /// # Errors
+    /// A key applies only to packets.
+    pub fn check_without_packets(&self) -> Result<(), Problem> {
+        let refuse = |key: &str, problem: &str, expected: &str| {
+            let expected = format!("{expected}, or fidelity = \"packet\"");
+            Err(Problem::new(format!("nic.{key}"), problem, expected))
+        };
+        if self.queues == Queues::PerPeer {
+            let problem = "peers take turns packet by packet, and some messages go without packets";
+            return refuse("queues", problem, "\"fifo\"");
+        }
+        if self.message_gap > Time::ZERO {
+            let problem = "the gap delays the first packet of a message, and some messages go without packets";
+            return refuse("message_gap", problem, "\"0 s\"");
+        }
+        if !self.message_rates.is_empty() {
+            let problem = "rates apply to packets of a message, and some messages go without packets";
+            return refuse("message_rates", problem, "no such key");
+        }
+        Ok(())
+    }
+
+    /// Checks the keys that pipelined routers exclude.
+    ///
+    /// # Errors
+    /// The interface would receive at another rate than its link sends flits.
+    pub fn check_receive_rate(&self, network: &Network) -> Result<(), Problem> {
+        match self.receive_rate {
+            Some(rate) if network.router == RouterModel::Pipelined => {
+                let problem = format!("{rate}, and pipelined routers send flits at the rate of the link");
+                let expected = "no such key, or a smaller network.links.terminal.bandwidth";
+                Err(Problem::new("nic.receive_rate", problem, expected))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Checks that routers of `network` keep packets of different send queues apart.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use odonata_topology::LinkClass;
 use odonata_units::{Bytes, Filled, Time};
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Algorithm;
 use crate::params::{Broadcast, Detour, Knowledge};
-use crate::routing::{Divert, Intermediate, Selection, Ties, Up, VcRule};
+use crate::routing::{Divert, InGroup, Intermediate, Selection, Spread, Ties, Up, VcRule};
 
 /// Path selection. A key that has no effect for the algorithm on this machine is an error, unless it comes from a
 /// preset, or from the file where `--set` names the algorithm; `docs/routing.md` has the table.
@@ -21,7 +22,7 @@ use crate::routing::{Divert, Intermediate, Selection, Ties, Up, VcRule};
 #[serde(default, deny_unknown_fields)]
 pub struct Routing {
     /// The algorithm; if the machine's family does not have it, the error lists those that it has. On dragonflies,
-    /// traffic inside a group is always minimal. Default: the deterministic minimal algorithm of the family:
+    /// traffic inside a group is minimal, except by `in_group`. Default: the deterministic minimal algorithm of the family:
     /// "dimension-order" on tori and meshes, "nearest-common-ancestor" on fat trees, "up-down" on graphs from files,
     /// "minimal" on all others. The default routes around failed cables on every machine of up to 8,192 routers.
     pub algorithm: Filled<Algorithm>,
@@ -69,7 +70,7 @@ pub struct Routing {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weigh_hops: Option<bool>,
     /// UGAL and progressive adaptive routing: number of random non-minimal paths to compare, 1 to 64. `up =
-    /// "adaptive"`: number of random upward ports from which the least loaded is taken. Default: 2.
+    /// "adaptive"` and `spread = "adaptive"`: number of random ports from which the least loaded is taken. Default: 2.
     #[schemars(range(min = 1, max = 64))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub candidates: Option<u32>,
@@ -86,9 +87,31 @@ pub struct Routing {
     /// packet. Default: "any".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub divert: Option<Divert>,
+    /// UGAL and progressive adaptive routing on a dragonfly: the paths between routers of one group. Default: "minimal".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_group: Option<InGroup>,
     /// Dragonfly: how virtual channels are assigned to the hops of a path. Default: "stage".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vc_rule: Option<VcRule>,
+    /// Shortest paths, k shortest paths and routes from a table: how packets spread over the paths of two nodes. Default:
+    /// "flow".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Spread>,
+    /// K shortest paths: number of paths of each pair of routers, 1 to 64. Default: 4.
+    #[schemars(range(min = 1, max = 64))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paths: Option<u32>,
+    /// Routes from a table: the CSV file, with the columns from, to, path or at, to, next (docs/routing.md); relative to
+    /// the scenario's folder. Required.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub routes: Option<String>,
+    /// Resolved: the text of the file `routes`.
+    #[serde(skip)]
+    pub routes_text: Arc<str>,
+    /// Resolved: a hash of that text (FNV-1a, 64 bits), which identifies the routes.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub routes_hash: Option<String>,
     /// What happens if the routing can deadlock.
     pub deadlock_check: DeadlockCheck,
 }

@@ -54,9 +54,13 @@ keys! {
     KnowledgeDelay: knowledge_delay,
     CongestionFactor: congestion_factor,
     CongestionThreshold: congestion_threshold,
+    InGroup: in_group,
     Divert: divert,
     Selection: selection,
     Ties: ties,
     Up: up,
     VcRule: vc_rule,
+    Spread: spread,
+    Paths: paths,
+    Routes: routes,
 }

@@ -5,7 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::RouterModel;
-use crate::MOST_CLASSES;
+
+/// Most traffic classes.
+pub const MOST_CLASSES: u8 = 8;
 
 /// A traffic class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -79,7 +79,7 @@ fn measure(net: &Net, script: Vec<Scripted>) -> Measured {
 
 /// Without control the buffers on the path are full, and delay the victim's packets. With control, these take less than
 /// one and a half times as long as in a network without the incast (with input FIFOs, half as long as without control),
-/// and the link to the hot node is 90 % busy.
+/// and the link to the hot node is 90% busy.
 #[test]
 fn congestion_control_protects_a_flow_that_crosses_an_incast() {
     for (router, queues) in [

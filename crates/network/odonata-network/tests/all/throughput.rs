@@ -12,7 +12,7 @@ use std::ops::Range;
 
 const PACKET: u64 = 8 * FLIT;
 
-/// 2 - √2 = 58.6 %: the throughput of uniform traffic in a large switch with input FIFOs (Karol, Hluchyj, Morgan, IEEE
+/// 2 - √2 = 58.6%: the throughput of uniform traffic in a large switch with input FIFOs (Karol, Hluchyj, Morgan, IEEE
 /// Trans. Comm. 1987). Heads that wait for an output and leave it form an M/D/1 queue with one packet per input on
 /// average: ρ + ρ² / 2(1 - ρ) = 1.
 const KAROL: f64 = 2.0 - std::f64::consts::SQRT_2;

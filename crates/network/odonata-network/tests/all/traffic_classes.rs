@@ -64,7 +64,7 @@ const MEETINGS: [(&str, [(u32, u32); 2]); 3] = [
     ("in front of a node", [(0, 2), (3, 2)]),
 ];
 
-/// Share of bytes = share of the class, ± 2 %, wherever classes compete, for all packet sizes.
+/// Share of bytes = share of the class, ± 2%, wherever classes compete, for all packet sizes.
 #[test]
 fn saturating_classes_get_their_shares_of_a_link() {
     for router in ROUTERS {

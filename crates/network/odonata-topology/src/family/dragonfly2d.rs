@@ -454,6 +454,10 @@ impl FamilyGraph for Dragonfly2d {
         &self.topology
     }
 
+    fn topology_mut(&mut self) -> &mut Topology {
+        &mut self.topology
+    }
+
     fn impair(&mut self, faults: &[Fault]) -> Result<(), String> {
         self.topology.impair(faults)?;
         (self.by_row, self.by_column) = tables(&self.topology, &self.places, &self.shape);

@@ -7,12 +7,14 @@
 //!
 //! In a group, leaves come first, then spines. Ports of a leaf: its nodes, then the spines, parallel cables together.
 //! Ports of a spine: the leaves, parallel cables together, then the global ports. Global ports of a group are numbered
-//! as in the [one-dimensional dragonfly](crate::Dragonfly), by spine.
+//! as in the [one-dimensional dragonfly](crate::Dragonfly), by spine. Groups of several kinds have other numbers of nodes
+//! and cables ([`group_kinds`]).
 
 use odonata_units::{Filled, Problem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::group_kinds::{self, GroupKinds, OtherGroups};
 use super::settings::{self, Cables, ReadFile, Size};
 use super::smaller;
 use super::{FamilyGraph, FamilySettings, WorstCase};
@@ -50,6 +52,19 @@ pub struct Settings {
     /// Cables between each pair of groups: a number, or "all" for as many as the ports allow (equal for all pairs).
     #[schemars(extend("default" = "all"))]
     pub cables: Cables,
+    /// Kinds of groups with other numbers of nodes or cables; `cables` must be a number then. They are the last groups,
+    /// in the order of the list. Default: none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_groups: Vec<OtherGroups>,
+}
+
+impl Settings {
+    /// The kinds of groups.
+    fn kinds(&self) -> Result<GroupKinds, Problem> {
+        let ports = u64::from(*self.spines_per_group) * u64::from(*self.global_ports_per_spine);
+        let first = (self.cables.count(), *self.nodes_per_leaf);
+        group_kinds::resolve(&self.other_groups, (*self.groups, ports), first)
+    }
 }
 
 impl Default for Settings {
@@ -63,6 +78,7 @@ impl Default for Settings {
             global_ports_per_spine: Filled::EMPTY,
             arrangement: Arrangement::default(),
             cables: Cables::default(),
+            other_groups: Vec::new(),
         }
     }
 }
@@ -83,12 +99,14 @@ impl FamilySettings for Settings {
         let ports = u64::from(spines) * u64::from(h);
         let reach = format!("{spines} spines_per_group x {h} global_ports_per_spine reach {ports} other groups");
         settings::groups(g, ports, reach)?;
+        if self.other_groups.is_empty() {
+            self.cables.resolve(g, ports)?;
+        }
+        let nodes = self.kinds()?.most_nodes(nodes);
         let leaf = u64::from(nodes) + u64::from(spines) * u64::from(local);
         let spine = u64::from(h) + u64::from(leaves) * u64::from(local);
         let routers = u64::from(g) * (u64::from(leaves) + u64::from(spines));
-        let size = settings::ports(routers, leaf.max(spine))?;
-        self.cables.resolve(g, ports)?;
-        Ok(size)
+        settings::ports(routers, leaf.max(spine))
     }
 
     fn build(&self) -> Result<DragonflyPlus, String> {
@@ -101,7 +119,8 @@ impl FamilySettings for Settings {
             global_ports: *self.global_ports_per_spine,
             cables: self.cables.count(),
         };
-        DragonflyPlus::new(shape, self.arrangement)
+        let kinds = self.kinds().map_err(|problem| problem.problem)?;
+        DragonflyPlus::with_kinds(shape, kinds, self.arrangement)
     }
 
     fn smaller(&self, _: bool) -> Option<(Self, String)> {
@@ -114,6 +133,7 @@ impl FamilySettings for Settings {
             spines_per_group: spines.into(),
             global_ports_per_spine: h.into(),
             cables: smaller::cables(self.cables, g, spines * h),
+            other_groups: Vec::new(),
             ..self.clone()
         };
         let text = format!("dragonfly+ with {g} groups of {leaves} leaves and {spines} spines");
@@ -138,7 +158,7 @@ pub struct DragonflyPlusShape {
     pub leaves: u32,
     /// Spine routers of a group.
     pub spines: u32,
-    /// Nodes per leaf router.
+    /// Nodes per leaf router; of a built dragonfly+ with groups of several kinds: the most.
     pub nodes: u32,
     /// Parallel cables between a leaf and a spine.
     pub local_cables: u32,
@@ -153,6 +173,7 @@ pub struct DragonflyPlusShape {
 pub struct DragonflyPlus {
     shape: DragonflyPlusShape,
     cables: u32,
+    kinds: GroupKinds,
     topology: Topology,
     /// Group of each router and its index in the group.
     places: Vec<(u32, u32)>,
@@ -165,15 +186,24 @@ impl DragonflyPlus {
     /// # Errors
     /// The impossible size and its bound.
     pub fn new(shape: DragonflyPlusShape, arrangement: Arrangement) -> Result<Self, String> {
+        Self::with_kinds(shape, GroupKinds::NONE, arrangement)
+    }
+
+    /// Builds a dragonfly+ whose first groups have the sizes of `shape`, and the others those of `kinds`.
+    ///
+    /// # Errors
+    /// The impossible size and its bound.
+    pub fn with_kinds(shape: DragonflyPlusShape, kinds: GroupKinds, arrangement: Arrangement) -> Result<Self, String> {
         let DragonflyPlusShape {
             groups: g,
             leaves,
             spines,
-            nodes: p,
+            nodes: first_nodes,
             local_cables,
             global_ports: h,
             ..
         } = shape;
+        let p = kinds.most_nodes(first_nodes);
         if [g, leaves, spines, p, local_cables].contains(&0) {
             return Err(
                 "a dragonfly+ needs at least one group, leaf, spine, node per leaf and cable between leaf and spine"
@@ -187,7 +217,7 @@ impl DragonflyPlus {
         let ports = sizes::product([spines, h]);
         let fit = if g > 1 { (ports / u64::from(g - 1)) as u32 } else { 0 };
         let cables = shape.cables.unwrap_or(fit);
-        if cables > fit || (cables == 0 && g > 1) {
+        if (cables > fit && kinds.is_one()) || (cables == 0 && g > 1) {
             return Err(format!(
                 "{cables} cables per pair of {g} groups: a group has {spines}·{h} = {ports} global ports, enough for {fit}"
             ));
@@ -197,7 +227,7 @@ impl DragonflyPlus {
         let mut nodes = Vec::with_capacity((g * leaves * p) as usize);
         let mut list = Vec::new();
         for router in (0..g * a).filter(|router| router % a < leaves) {
-            nodes.extend((0..p).map(|node| (router, node)));
+            nodes.extend((0..kinds.nodes(router / a, g, first_nodes)).map(|node| (router, node)));
             let (first, leaf) = (router / a * a, router % a);
             for spine in 0..spines {
                 for lane in 0..local_cables {
@@ -208,24 +238,17 @@ impl DragonflyPlus {
             }
         }
         let place = |x: u32, k: u32| (x * a + leaves + k / h, leaves * local_cables + k % h);
-        for x in 0..g {
-            for q in 0..cables {
-                for d in 0..g - 1 {
-                    let (y, back) = arrangement.far_side(x, d, g);
-                    if x < y {
-                        let (here, there) = (place(x, q * (g - 1) + d), place(y, q * (g - 1) + back));
-                        list.push(cable(here, there, LinkClass::Global));
-                    }
-                }
-            }
+        for [(x, k), (y, l)] in group_kinds::cables(g, ports, (cables, &kinds), arrangement)? {
+            list.push(cable(place(x, k), place(y, l), LinkClass::Global));
         }
         let of = |router: u32| if router % a < leaves { of_leaf } else { of_spine };
         let ports: Vec<u32> = (0..g * a).map(|router| of(router) as u32).collect();
         let topology = Topology::new(&ports, &nodes, &list)?.with_blocks((0..=g).map(|group| group * a).collect())?;
         let gateways = Gateways::new(&topology, g, a);
         Ok(DragonflyPlus {
-            shape,
+            shape: DragonflyPlusShape { nodes: p, ..shape },
             cables,
+            kinds,
             topology,
             places: (0..g * a).map(|router| (router / a, router % a)).collect(),
             gateways,
@@ -242,7 +265,7 @@ impl DragonflyPlus {
         self.shape
     }
 
-    /// Cables per pair of groups.
+    /// Cables per pair of groups of the first kind.
     pub fn cables(&self) -> u32 {
         self.cables
     }
@@ -322,6 +345,10 @@ impl FamilyGraph for DragonflyPlus {
         &self.topology
     }
 
+    fn topology_mut(&mut self) -> &mut Topology {
+        &mut self.topology
+    }
+
     fn impair(&mut self, faults: &[Fault]) -> Result<(), String> {
         self.topology.impair(faults)?;
         let routers = self.shape.leaves + self.shape.spines;
@@ -340,7 +367,7 @@ impl FamilyGraph for DragonflyPlus {
             ..
         } = self.shape;
         if g > 1 {
-            return Some(u64::from(g / 2) * u64::from(g - g / 2) * u64::from(self.cables));
+            return Some(group_kinds::bisection(g, self.cables, &self.kinds));
         }
         let (left, up) = (u64::from(leaves / 2), u64::from(spines / 2));
         let cut = left * (u64::from(spines) - up) + (u64::from(leaves) - left) * up;
@@ -421,6 +448,43 @@ mod tests {
                     assert_eq!(d.gateways(group, to).len() as u32, d.cables());
                     let own: usize = d.spines(group).map(|spine| d.own_gateways(spine, to).len()).sum();
                     assert_eq!(own as u32, d.cables());
+                }
+            }
+        }
+    }
+
+    /// Leonardo in small: cells with 3 nodes per leaf, one with 5, and two with 8; one pair of kinds has fewer cables.
+    #[test]
+    fn groups_of_several_kinds_have_their_nodes_and_cables() {
+        let kind = |groups, nodes, cables_to: &[u32]| group_kinds::GroupKind {
+            groups,
+            nodes,
+            cables: 2,
+            cables_to: cables_to.to_vec(),
+        };
+        let shape = DragonflyPlusShape {
+            cables: Some(2),
+            ..shape(6, 4, 5, 2)
+        };
+        for arrangement in Arrangement::ALL {
+            let kinds = GroupKinds::new(vec![kind(1, 5, &[2]), kind(2, 8, &[2, 1])]).unwrap();
+            let d = DragonflyPlus::with_kinds(shape, kinds, arrangement).unwrap();
+            let t = d.topology();
+            sizes::assert_perfect_matching(t);
+            assert_eq!(t.nodes(), 4 * (3 * 3 + 5 + 2 * 8));
+            for group in 0..6 {
+                let nodes = [3, 3, 3, 5, 8, 8][group as usize];
+                for leaf in d.leaves(group) {
+                    let own = (0..t.nodes()).filter(|&node| t.node_router(node) == leaf).count();
+                    assert_eq!(own, nodes, "leaf {leaf}");
+                    for spine in d.spines(group) {
+                        d.local_ports(leaf, spine)
+                            .for_each(|port| assert_eq!(t.neighbour(port), Some(spine)));
+                    }
+                }
+                for to in (0..6).filter(|&to| to != group) {
+                    let few = group.min(to) == 3 && group.max(to) > 3;
+                    assert_eq!(d.gateways(group, to).len(), if few { 1 } else { 2 });
                 }
             }
         }

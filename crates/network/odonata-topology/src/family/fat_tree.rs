@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use super::settings::{self, ReadFile, Size};
 use super::{FamilyGraph, FamilySettings, WorstCase};
 use crate::sizes::{self, cable};
-use crate::{Fault, LinkClass, Topology};
+use crate::{LinkClass, Topology};
 use std::ops::Range;
 
 const MOST_LEVELS: usize = 16;
@@ -517,6 +517,11 @@ impl FatTree {
         self.places[router as usize].level
     }
 
+    /// The first router on top of the same subtree as `router`.
+    pub fn subtree(&self, router: u32) -> u32 {
+        self.places[router as usize].first
+    }
+
     /// Number of parents of `router`.
     #[inline]
     pub fn parents(&self, router: u32) -> u32 {
@@ -584,8 +589,8 @@ impl FamilyGraph for FatTree {
         &self.topology
     }
 
-    fn impair(&mut self, faults: &[Fault]) -> Result<(), String> {
-        self.topology.impair(faults)
+    fn topology_mut(&mut self) -> &mut Topology {
+        &mut self.topology
     }
 
     /// Cables between half of the pods and the top level: the bisection if all nodes of a half send to the other. For a

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::settings::{self, ReadFile, Size};
 use super::{FamilyGraph, FamilySettings};
-use crate::{Fault, GraphFile, LinkClass, Topology};
+use crate::{GraphFile, LinkClass, MapError, Topology};
 
 /// Any graph from a file: GraphML, or an edge list with lines such as "r0 r1 cables=2 class=global" for a cable and
 /// "router r0 nodes=4" for a router. `odonata describe --export` writes GraphML.
@@ -66,12 +66,7 @@ impl FamilySettings for Settings {
 
     fn refusal(&self, problem: String) -> Problem {
         // Messages of the reader begin with the line, if known.
-        let line = problem.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
-        let line = line.and_then(|(number, rest)| Some((number.parse().ok()?, rest)));
-        let (line, problem) = match line {
-            Some((number, rest)) => (Some(number), rest),
-            None => (None, problem.as_str()),
-        };
+        let MapError { line, problem } = MapError::parse(&problem);
         let expected = "GraphML or an edge list (docs/networks.md)";
         Problem::new("file", problem, expected).within(self.file.as_str(), line)
     }
@@ -94,8 +89,8 @@ impl FamilyGraph for GraphFile {
         GraphFile::topology(self)
     }
 
-    fn impair(&mut self, faults: &[Fault]) -> Result<(), String> {
-        GraphFile::impair(self, faults)
+    fn topology_mut(&mut self) -> &mut Topology {
+        GraphFile::topology_mut(self)
     }
 
     fn names(&self) -> &[String] {
@@ -103,8 +98,8 @@ impl FamilyGraph for GraphFile {
     }
 }
 
-/// FNV-1a, 64 bits.
-fn fnv(bytes: &[u8]) -> String {
+/// A hash of `bytes`, as hexadecimal digits (FNV-1a, 64 bits).
+pub fn fnv(bytes: &[u8]) -> String {
     let start = 0xcbf2_9ce4_8422_2325_u64;
     let mix = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     format!("{:016x}", bytes.iter().fold(start, mix))

@@ -17,7 +17,7 @@ use super::settings::{self, ReadFile, Size};
 use super::smaller;
 use super::{FamilyGraph, FamilySettings, WorstCase};
 use crate::sizes::{self, cable};
-use crate::{Fault, Grid, LinkClass, Topology};
+use crate::{Grid, LinkClass, Topology};
 use std::ops::Range;
 
 /// A HyperX (J. Ahn et al., SC 2009) of 1 to 16 dimensions; with equally many routers in each it is a flattened
@@ -82,7 +82,7 @@ impl FamilySettings for Settings {
     }
 
     fn smaller(&self, few: bool) -> Option<(Self, String)> {
-        let (kept, dims) = smaller::grid(&self.dims, few);
+        let (kept, dims) = smaller::grid(&self.dims, |_| false, few);
         let cables = self.cables.list();
         let text = format!("HyperX of {} routers", smaller::shown(&dims));
         let small = Settings {
@@ -233,8 +233,8 @@ impl FamilyGraph for HyperX {
         &self.topology
     }
 
-    fn impair(&mut self, faults: &[Fault]) -> Result<(), String> {
-        self.topology.impair(faults)
+    fn topology_mut(&mut self) -> &mut Topology {
+        &mut self.topology
     }
 
     /// Cables between the two halves of the dimension with the fewest: K_k floor(S_k/2) ceil(S_k/2) in each of its
@@ -255,6 +255,7 @@ impl FamilyGraph for HyperX {
 mod tests {
     use super::*;
     use crate::Effect;
+    use crate::Fault;
 
     fn hyperx(extents: &[u32], cables: &[u32], nodes: u32) -> HyperX {
         let (extents, cables) = (extents.to_vec(), cables.to_vec());

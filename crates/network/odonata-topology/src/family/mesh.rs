@@ -35,6 +35,10 @@ impl FamilySettings for Settings {
     const EXAMPLES: &'static [&'static str] = &["dims = [4, 4]\nnodes_per_router = 2"];
 
     fn resolve(&mut self, read: ReadFile<'_>) -> Result<Size, Problem> {
+        if !self.0.open_dims.is_empty() {
+            let problem = "all lines of a mesh are open";
+            return Err(Problem::new("open_dims", problem, "no such key, or machine.torus"));
+        }
         self.0.resolve(read)
     }
 

@@ -30,7 +30,7 @@ use super::settings::{self, ReadFile, Size};
 use super::{FamilyGraph, FamilySettings};
 use crate::galois::{self, Field};
 use crate::sizes::{self, cable};
-use crate::{Fault, LinkClass, Topology};
+use crate::{LinkClass, Topology};
 
 /// Largest q: q^2 + q + 1 routers of 3 q / 2 ports stay below 2^28 ports.
 const LARGEST: u32 = 512;
@@ -335,8 +335,8 @@ impl FamilyGraph for PolarFly {
         &self.topology
     }
 
-    fn impair(&mut self, faults: &[Fault]) -> Result<(), String> {
-        self.topology.impair(faults)
+    fn topology_mut(&mut self) -> &mut Topology {
+        &mut self.topology
     }
 }
 

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use super::settings::{self, ReadFile, Size};
 use super::{FamilyGraph, FamilySettings, WorstCase};
 use crate::sizes::{self, cable};
-use crate::{Fault, LinkClass, Topology};
+use crate::{LinkClass, Topology};
 use std::ops::Range;
 
 /// The links between the GPUs of a host.
@@ -458,8 +458,8 @@ impl FamilyGraph for RailOptimized {
         &self.topology
     }
 
-    fn impair(&mut self, faults: &[Fault]) -> Result<(), String> {
-        self.topology.impair(faults)
+    fn topology_mut(&mut self) -> &mut Topology {
+        &mut self.topology
     }
 
     /// Between two halves of the pods, for an even number of pods: half of all uplinks, since spines can be divided

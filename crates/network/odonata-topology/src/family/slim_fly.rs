@@ -29,7 +29,7 @@ use super::settings::{self, ReadFile, Size};
 use super::{FamilyGraph, FamilySettings};
 use crate::galois::{self, Field};
 use crate::sizes::{self, cable};
-use crate::{Fault, LinkClass, Topology};
+use crate::{LinkClass, Topology};
 
 /// Largest q: 2 q^2 routers of 3 q / 2 ports stay below 2^28 ports.
 const LARGEST: u32 = 400;
@@ -339,8 +339,8 @@ impl FamilyGraph for SlimFly {
         &self.topology
     }
 
-    fn impair(&mut self, faults: &[Fault]) -> Result<(), String> {
-        self.topology.impair(faults)
+    fn topology_mut(&mut self) -> &mut Topology {
+        &mut self.topology
     }
 }
 

@@ -14,9 +14,9 @@ pub(super) const ROUTERS: u32 = 120;
 const CABLES: u32 = 2;
 
 /// The dimensions of a grid that are kept, and their lengths: all, if lines of four routers give few enough routers;
-/// otherwise (or with `few`) the longest three. In shorter rings no packet takes two hops, so no cycle of waits could
+/// otherwise (or with `few`) the longest three, closed ones first: an open one has no cycle. In shorter rings no packet takes two hops, so no cycle of waits could
 /// arise.
-pub(super) fn grid(dims: &[u32], few: bool) -> (Vec<usize>, Vec<u32>) {
+pub(super) fn grid(dims: &[u32], is_open: impl Fn(&usize) -> bool, few: bool) -> (Vec<usize>, Vec<u32>) {
     let routers = |extents: &[u32]| extents.iter().fold(1u64, |all, &k| all.saturating_mul(u64::from(k)));
     let cut = |most: u32| -> Vec<u32> { dims.iter().map(|&k| k.min(most)).collect() };
     let fits = |extents: &Vec<u32>| routers(extents) <= u64::from(ROUTERS);
@@ -24,7 +24,7 @@ pub(super) fn grid(dims: &[u32], few: bool) -> (Vec<usize>, Vec<u32>) {
         return ((0..dims.len()).collect(), extents);
     }
     let mut kept: Vec<usize> = (0..dims.len()).collect();
-    kept.sort_by_key(|&dimension| std::cmp::Reverse(dims[dimension]));
+    kept.sort_by_key(|dimension| (is_open(dimension), std::cmp::Reverse(dims[*dimension])));
     kept.truncate(3);
     kept.sort_unstable();
     let extents = kept.iter().map(|&dimension| dims[dimension].min(4)).collect();

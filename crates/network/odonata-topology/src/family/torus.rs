@@ -3,7 +3,8 @@
 //!
 //! Routers form a grid; the first dimension is the fastest: router = x + k_x (y + k_y (z + …)). In a torus,
 //! *wrap-around* cables connect the last router of a line with the first; a mesh lacks them. A torus has the diameter Σ
-//! floor(k/2), a mesh Σ (k - 1).
+//! floor(k/2), a mesh Σ (k - 1). Single dimensions of a torus may be open, as those of two nodes of Tofu (Y. Ajima et
+//! al., "The Tofu interconnect D", CLUSTER 2018).
 //!
 //! Ports of a router: its nodes, then a plus and a minus port for each dimension of more than one router. The plus port
 //! leads to the minus port of the router with the next higher coordinate. In a torus dimension of two routers both
@@ -17,7 +18,7 @@ use super::settings::{self, ReadFile, Size};
 use super::smaller;
 use super::{FamilyGraph, FamilySettings, WorstCase};
 use crate::sizes::{self, cable};
-use crate::{Fault, Grid, LinkClass, Topology};
+use crate::{Grid, LinkClass, Topology};
 
 /// A torus or mesh of 1 to 16 dimensions (k-ary n-cube). All cables between routers are of class local; the planes of the
 /// slowest dimension are its groups.
@@ -30,6 +31,10 @@ pub struct Settings {
     /// Nodes per router: compute nodes and storage servers together.
     #[schemars(range(min = 1))]
     pub nodes_per_router: u32,
+    /// Dimensions of a torus, from 0, whose lines have no wrap-around cable, e.g. [3, 5] for the axes A and C of Tofu.
+    /// Default: none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub open_dims: Vec<u32>,
 }
 
 impl Default for Settings {
@@ -37,6 +42,7 @@ impl Default for Settings {
         Settings {
             dims: Filled::EMPTY,
             nodes_per_router: 1,
+            open_dims: Vec::new(),
         }
     }
 }
@@ -44,18 +50,22 @@ impl Default for Settings {
 impl Settings {
     /// The grid, with or without wrap-around cables.
     pub(super) fn grid(&self, wrap: bool) -> Result<Torus, String> {
-        Torus::new(TorusShape {
+        let shape = TorusShape {
             extents: self.dims.to_vec(),
             wrap,
             nodes: self.nodes_per_router,
-        })
+        };
+        Torus::with_open(shape, &self.open_dims)
     }
 
     /// A smaller grid, and a description of its routers.
     pub(super) fn smaller_grid(&self, few: bool) -> (Settings, String) {
-        let (_, dims) = smaller::grid(&self.dims, few);
+        let is_open = |dimension: &usize| self.open_dims.contains(&(*dimension as u32));
+        let (kept, dims) = smaller::grid(&self.dims, is_open, few);
         let text = format!("of {} routers", smaller::shown(&dims));
+        let open = (0..).zip(&kept).filter(|(_, dimension)| is_open(dimension));
         let small = Settings {
+            open_dims: open.map(|(at, _)| at).collect(),
             dims: dims.into(),
             ..*self
         };
@@ -71,6 +81,25 @@ impl FamilySettings for Settings {
     fn resolve(&mut self, _: ReadFile<'_>) -> Result<Size, Problem> {
         let dims = settings::extents("dims", &self.dims)?;
         let nodes = settings::size("nodes_per_router", self.nodes_per_router, 1)?;
+        for (at, &dimension) in self.open_dims.iter().enumerate() {
+            let key = || format!("open_dims.{at}");
+            if dimension as usize >= dims.len() {
+                let problem = format!("there is no dimension {dimension}");
+                return Err(Problem::new(key(), problem, format!("0 to {}", dims.len() - 1)));
+            }
+            if self.open_dims[..at].contains(&dimension) {
+                let problem = format!("dimension {dimension} is listed twice");
+                return Err(Problem::new(key(), problem, "every dimension once"));
+            }
+        }
+        if self.open_dims.len() == dims.len() {
+            let problem = "all lines of the torus are open";
+            return Err(Problem::new(
+                "open_dims",
+                problem,
+                "at least one other dimension, or machine.mesh",
+            ));
+        }
         let ports = 2 * dims.iter().filter(|&&k| k > 1).count() as u64;
         settings::ports(sizes::product(dims.iter().copied()), u64::from(nodes) + ports)
     }
@@ -115,6 +144,8 @@ pub struct Torus {
     grid: Grid,
     /// Per dimension, its plus port among the ports of a router.
     plus: Vec<u32>,
+    /// Per dimension, whether its lines have wrap-around cables.
+    wraps: Vec<bool>,
 }
 
 impl Torus {
@@ -123,6 +154,17 @@ impl Torus {
     /// # Errors
     /// The impossible size and its bound.
     pub fn new(shape: TorusShape) -> Result<Self, String> {
+        Self::with_open(shape, &[])
+    }
+
+    /// Builds a torus with open lines in the dimensions `open`, or a mesh.
+    ///
+    /// # Errors
+    /// The impossible size and its bound.
+    pub fn with_open(shape: TorusShape, open: &[u32]) -> Result<Self, String> {
+        let wraps: Vec<bool> = (0..shape.extents.len() as u32)
+            .map(|dimension| shape.wrap && !open.contains(&dimension))
+            .collect();
         let extents = &shape.extents;
         let routers = Grid::size(extents)?;
         if extents.contains(&0) || shape.nodes == 0 {
@@ -144,7 +186,7 @@ impl Torus {
             nodes.extend((0..shape.nodes).map(|node| (router, node)));
             for (dimension, &extent) in (0..).zip(extents) {
                 let next = grid.coordinate(router, dimension) + 1;
-                if extent > 1 && (next < extent || shape.wrap) {
+                if extent > 1 && (next < extent || wraps[dimension as usize]) {
                     let (next, port) = (grid.moved(router, dimension, next % extent), plus[dimension as usize]);
                     cables.push(cable((router, port), (next, port + 1), LinkClass::Local));
                 }
@@ -156,6 +198,7 @@ impl Torus {
             topology,
             grid,
             plus,
+            wraps,
         })
     }
 
@@ -167,6 +210,12 @@ impl Torus {
     /// The sizes of the grid.
     pub fn shape(&self) -> &TorusShape {
         &self.shape
+    }
+
+    /// Whether the lines of `dimension` have wrap-around cables.
+    #[inline]
+    pub fn wraps(&self, dimension: u32) -> bool {
+        self.wraps[dimension as usize]
     }
 
     /// The positions of the routers.
@@ -188,19 +237,20 @@ impl FamilyGraph for Torus {
         &self.topology
     }
 
-    fn impair(&mut self, faults: &[Fault]) -> Result<(), String> {
-        self.topology.impair(faults)
+    fn topology_mut(&mut self) -> &mut Topology {
+        &mut self.topology
     }
 
-    /// Cables cut by a plane (in a torus by two) across the longest dimension: the bisection if that dimension is even
-    /// (W. Dally 1990); if it is odd, the halves differ by one plane of routers.
+    /// The fewest cables cut by a plane (in a ring by two) across a dimension; without open dimensions, across the
+    /// longest: the bisection if that dimension is even (W. Dally 1990); if it is odd, the halves differ by one plane of
+    /// routers.
     fn bisection(&self) -> Option<u64> {
-        let longest = self.shape.extents.iter().copied().max().unwrap_or(1);
-        if longest < 2 {
-            return Some(0);
-        }
-        let plane = u64::from(self.topology.routers() / longest);
-        Some(plane * if self.shape.wrap { 2 } else { 1 })
+        let cut = |(dimension, &extent): (usize, &u32)| {
+            let plane = u64::from(self.topology.routers() / extent);
+            plane * if self.wraps[dimension] { 2 } else { 1 }
+        };
+        let extents = self.shape.extents.iter().enumerate();
+        extents.filter(|&(_, &extent)| extent > 1).map(cut).min().or(Some(0))
     }
 }
 
@@ -271,6 +321,63 @@ mod tests {
                 assert_eq!(t.diameter().routers, extents.iter().map(far).sum::<u32>());
             }
         }
+    }
+
+    /// TofuD: 12 nodes in an axis-B ring of 3 with open axes A and C of 2. A node has 10 ports with a cable if X, Y and Z
+    /// have at least 3 nodes: 6 in these, 2 in B, one each in A and C. Rings of two have two cables, open lines one.
+    #[test]
+    fn open_dimensions_have_no_wrap_around_cable() {
+        let extents = vec![3, 4, 3, 2, 3, 2];
+        let shape = TorusShape {
+            extents,
+            wrap: true,
+            nodes: 1,
+        };
+        let tofu = Torus::with_open(shape.clone(), &[3, 5]).unwrap();
+        let t = tofu.topology();
+        sizes::assert_perfect_matching(t);
+        let with_cable = |router| t.ports_of(router).filter(|&port| t.neighbour(port).is_some()).count();
+        assert!((0..t.routers()).all(|router| with_cable(router) == 10));
+        assert_eq!(
+            t.cables_by_class()[LinkClass::Local as usize],
+            u64::from(t.routers()) * 10 / 2
+        );
+        assert_eq!(t.diameter().routers, 1 + 2 + 1 + 1 + 1 + 1);
+        let closed = Torus::new(shape).unwrap();
+        assert_eq!(
+            closed.topology().cables_by_class()[LinkClass::Local as usize],
+            u64::from(t.routers()) * 6
+        );
+        let line = |open: &[u32]| {
+            let extents = vec![4, 2];
+            Torus::with_open(
+                TorusShape {
+                    extents,
+                    wrap: true,
+                    nodes: 1,
+                },
+                open,
+            )
+            .unwrap()
+            .bisection()
+        };
+        assert_eq!((line(&[]), line(&[0]), line(&[1])), (Some(4), Some(2), Some(4)));
+        // Across the closed dimension of 6 routers 2 x 4 cables, across the open one of 4 routers 6.
+        let (extents, wrap, nodes) = (vec![6, 4], true, 1);
+        let short = Torus::with_open(TorusShape { extents, wrap, nodes }, &[1]).unwrap();
+        assert_eq!(short.bisection(), Some(6));
+    }
+
+    /// Rings are where packets can wait in a circle, so the smaller machine of a proof keeps them before open lines.
+    #[test]
+    fn a_smaller_torus_keeps_its_rings() {
+        let settings = Settings {
+            dims: vec![6, 6, 6, 8, 8, 8].into(),
+            open_dims: vec![3, 4, 5],
+            ..Settings::default()
+        };
+        let (small, _) = settings.smaller_grid(false);
+        assert!(small.open_dims.is_empty(), "{small:?}");
     }
 
     /// id = x + 8 y.

@@ -1,6 +1,8 @@
 //! A graph under construction: the common content of both file formats, and its conversion to a topology.
 
 use super::GraphFile;
+use odonata_units::Time;
+
 use crate::sizes;
 use crate::{Cable, LinkClass, Topology};
 use std::collections::HashMap;
@@ -45,12 +47,13 @@ pub(super) struct CableSettings {
     pub(super) cables: Option<u32>,
     pub(super) class: Option<LinkClass>,
     pub(super) bandwidth: Option<f64>,
+    pub(super) latency: Option<Time>,
 }
 
 impl CableSettings {
     /// Whether cables have a setting `name`.
     pub(super) fn has(name: &str) -> bool {
-        matches!(name, "cables" | "class" | "bandwidth")
+        matches!(name, "cables" | "class" | "bandwidth" | "latency")
     }
 
     /// # Errors
@@ -70,9 +73,10 @@ impl CableSettings {
                 Ok(factor) if factor.is_finite() && factor > 0.0 => self.bandwidth.replace(factor).is_some(),
                 _ => return Err(format!("bandwidth \"{value}\": a number above 0 is expected")),
             },
+            "latency" => self.latency.replace(latency(value)?).is_some(),
             _ => {
                 return Err(format!(
-                    "no setting \"{name}\" of a cable: cables, class, bandwidth are known"
+                    "no setting \"{name}\" of a cable: cables, class, bandwidth, latency are known"
                 ));
             }
         };
@@ -89,6 +93,18 @@ pub(super) fn number(name: &str, value: &str) -> Result<u32, String> {
         .map_err(|_| format!("{name} \"{value}\": a number from 0 to {} is expected", u32::MAX))
 }
 
+/// A latency with its unit, such as `300ns`.
+///
+/// # Errors
+/// It is no time, or longer than [`Time::LONGEST`].
+pub(crate) fn latency(value: &str) -> Result<Time, String> {
+    match value.parse::<Time>() {
+        Ok(latency) if latency <= Time::LONGEST => Ok(latency),
+        Ok(_) => Err(format!("latency \"{value}\": at most {} is possible", Time::LONGEST)),
+        Err(error) => Err(format!("latency: {error}")),
+    }
+}
+
 /// One or more parallel cables.
 #[derive(Clone, Copy, Debug)]
 struct DraftCable {
@@ -96,6 +112,7 @@ struct DraftCable {
     ports: [Option<u32>; 2],
     class: LinkClass,
     factor: f64,
+    latency: Option<Time>,
     line: u32,
 }
 
@@ -191,6 +208,7 @@ impl Draft {
             ports,
             class: settings.class.unwrap_or(LinkClass::Local),
             factor: settings.bandwidth.unwrap_or(1.0),
+            latency: settings.latency,
             line,
         };
         self.cables.extend((0..count).map(|_| cable));
@@ -265,7 +283,11 @@ impl Draft {
             if draft.factor != 1.0 {
                 topology.set_factor(topology.first_port(cable.a.0) + cable.a.1, draft.factor)?;
             }
+            if let Some(latency) = draft.latency {
+                topology.set_latency(topology.first_port(cable.a.0) + cable.a.1, latency);
+            }
         }
+        topology.check_latencies()?;
         if let Some(bounds) = self.blocks()? {
             topology = topology.with_blocks(bounds)?;
         }

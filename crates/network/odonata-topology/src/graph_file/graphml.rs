@@ -286,8 +286,8 @@ fn required(element: &BytesStart, name: &str) -> Result<String, String> {
     attribute(element, name)?.ok_or_else(|| format!("\"{}\" without \"{name}\"", element.local_name().as_ref()))
 }
 
-/// Writes a topology as GraphML that reads back as the same graph: routers, nodes, ports, classes, bandwidth factors
-/// and blocks. `names` are the names of the routers, or empty for their numbers.
+/// Writes a topology as GraphML that reads back as the same graph: routers, nodes, ports, classes, bandwidth factors,
+/// latencies of cables, and blocks. `names` are the names of the routers, or empty for their numbers.
 ///
 /// # Errors
 /// The router whose nodes are not at its first ports in router order: GraphML does not record the ports of nodes.
@@ -319,6 +319,7 @@ pub fn to_graphml(topology: &Topology, names: &[String]) -> Result<String, Strin
         ("block", "node", "int"),
         ("class", "edge", "string"),
         ("bandwidth", "edge", "double"),
+        ("latency", "edge", "string"),
     ] {
         text.push_str(&format!(
             "  <key id=\"{key}\" for=\"{of}\" attr.name=\"{key}\" attr.type=\"{kind}\"/>\n"
@@ -366,6 +367,9 @@ pub fn to_graphml(topology: &Topology, names: &[String]) -> Result<String, Strin
                 &mut text,
                 format_args!("<data key=\"bandwidth\">{}</data>", topology.factor(port)),
             );
+        }
+        if let Some(latency) = topology.latency(port) {
+            put(&mut text, format_args!("<data key=\"latency\">{latency}</data>"));
         }
         text.push_str("</edge>\n");
     }

@@ -119,7 +119,7 @@ fn a_whole_file_on_one_server_is_where_its_name_says() {
 }
 
 #[test]
-fn an_assigned_file_is_on_the_server_of_whoever_asks() {
+fn an_assigned_file_is_on_the_server_of_the_asking_rank() {
     let parts: Vec<Part> = FileLayout::Assigned.parts(FILE, (5, 10), 3).collect();
     let part = Part {
         server: 3,

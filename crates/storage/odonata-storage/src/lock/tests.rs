@@ -196,7 +196,7 @@ fn random_histories_keep_conflicts_apart_and_can_be_undone() {
 /// A wait is charged to the job whose lock comes back, then to the job whose request ends. If the run ends first, the culprit is
 /// unknown.
 #[test]
-fn waits_for_locks_are_charged_to_those_who_have_them() {
+fn waits_for_locks_are_charged_to_their_holders() {
     let of = |owner, client| for_job(owner, access(true, client, 0, 100));
     let build = || locks(1).with_blame(3, None);
     let charges = |locks: &ExtentLocks| -> Vec<_> {

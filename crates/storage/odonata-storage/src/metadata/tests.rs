@@ -130,7 +130,7 @@ fn waits_of_random_arrivals_are_those_of_m_d_1() {
 
 /// The call of job 0 waits for a storm of job 1, behind it in the queue.
 #[test]
-fn who_waits_behind_a_storm_charges_it() {
+fn a_call_behind_a_storm_charges_the_storm() {
     let mut servers = servers(1, false).with_blame(2, None, false);
     let mut arrivals = vec![(Time::ZERO, call(MetadataCall::Open, 1, 0)); 10];
     arrivals.push((Time::from_ns(50), call(MetadataCall::Open, 0, 0)));
@@ -147,7 +147,7 @@ fn who_waits_behind_a_storm_charges_it() {
 }
 
 #[test]
-fn who_waits_for_a_directory_charges_those_who_change_it() {
+fn a_wait_for_a_directory_is_charged_to_its_changes() {
     let mut servers = servers(16, true).with_blame(3, None, false);
     let arrivals: Vec<_> = [(1, 7), (1, 7), (2, 7), (0, 7), (2, 8), (2, 8)]
         .map(|(owner, directory)| (Time::ZERO, call(MetadataCall::Create, owner, directory)))
@@ -205,7 +205,7 @@ fn a_server_that_stands_still_goes_on_where_it_was() {
 /// Two calls are in service and one waits when the server fails at 150 ns. One call arrives while the server is away, and one after
 /// its return at 400 ns.
 #[test]
-fn a_server_that_fails_answers_nobody_and_begins_anew() {
+fn a_failed_server_answers_no_call_and_restarts_empty() {
     let away = Outage {
         from: Time::from_ns(150),
         until: Time::from_ns(400),

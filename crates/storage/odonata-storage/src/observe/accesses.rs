@@ -11,11 +11,11 @@ use odonata_device::{Access, DeviceModel, Rate};
 use odonata_engine::{GrowableStore, Mode, NIL, Pool, Store};
 use odonata_units::Time;
 
-use crate::RequestHeader;
+use super::charges::DeviceAccess;
 use crate::open_request::OpenRequest;
 
 /// No owner.
-const NOBODY: u16 = u16::MAX;
+const NO_OWNER: u16 = u16::MAX;
 
 /// The users of a device.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -36,23 +36,6 @@ struct Position {
 }
 
 odonata_engine::slots!(Position);
-
-/// The start or the end of an access for a request whose client waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DeviceAccess {
-    /// The request.
-    pub header: RequestHeader,
-    /// The piece, by its slot.
-    pub piece: u32,
-    /// The server.
-    pub server: u32,
-    /// The device.
-    pub device: u32,
-    /// The job.
-    pub owner: u16,
-    /// At the end: the job that made the access seek, if it would not seek alone, and the duration of the seek.
-    pub seek: Option<(u16, Time)>,
-}
 
 /// The accesses of a set of devices; empty unless they are recorded.
 #[derive(Debug)]
@@ -75,7 +58,7 @@ impl Accesses {
     pub(crate) fn of(devices: usize) -> Accesses {
         let untouched = Head {
             first: NIL,
-            last: NOBODY,
+            last: NO_OWNER,
         };
         Accesses {
             heads: Store::filled(devices, untouched),
@@ -135,7 +118,7 @@ impl Accesses {
         let Head { first, last } = *self.heads.get(device);
         let (own, theirs) = (self.find(first, owner), self.find(first, last));
         // Another job has accessed the device, so that it is not in its initial state.
-        let others = last != owner && last != NOBODY;
+        let others = last != owner && last != NO_OWNER;
         let moved = others && self.continues(own, model, access) && !self.continues(theirs, model, access);
         let position = Position {
             object: access.object,
@@ -221,14 +204,14 @@ mod tests {
     }
 
     #[test]
-    fn an_access_that_continues_its_jobs_last_one_seeks_because_of_who_came_between() {
+    fn an_access_that_continues_its_jobs_last_one_charges_its_seek_to_the_job_between() {
         let accesses = [(3, 7, 0), (4, 8, 0), (3, 7, 10), (3, 7, 20), (5, 9, 0), (3, 7, 30)];
         let expected = [None, None, Some(4), None, None, Some(5)];
         assert_eq!(moved(&accesses), expected);
     }
 
     #[test]
-    fn what_seeks_alone_too_and_what_goes_on_where_the_other_was_is_nobodys_doing() {
+    fn own_seeks_and_continuations_of_another_jobs_access_are_charged_to_no_job() {
         assert_eq!(moved(&[(3, 7, 0), (4, 8, 0), (3, 7, 50), (4, 7, 60)]), [None; 4]);
     }
 }

@@ -2,7 +2,6 @@
 
 use odonata_engine::Time;
 
-use super::accesses::DeviceAccess;
 use crate::RequestHeader;
 
 /// Names of the resources of a storage manager, by number.
@@ -85,6 +84,23 @@ pub struct RequestLoss {
     pub from: Time,
     /// End of the wait.
     pub until: Time,
+}
+
+/// The start or the end of an access for a request whose client waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceAccess {
+    /// The request.
+    pub header: RequestHeader,
+    /// The piece, by its slot.
+    pub piece: u32,
+    /// The server.
+    pub server: u32,
+    /// The device.
+    pub device: u32,
+    /// The job.
+    pub owner: u16,
+    /// At the end: the job that made the access seek, if it would not seek alone, and the duration of the seek.
+    pub seek: Option<(u16, Time)>,
 }
 
 /// The waits and accesses of single requests that an input began or ended.

@@ -17,117 +17,19 @@
 //! block of the drain belongs to the job that wrote its first byte.
 
 mod syncs;
+mod waits;
 
 use odonata_blame::{Cause, Histories, Ledger, Place};
 use odonata_device::Access;
 use odonata_engine::{GrowableStore, Mode, NIL, Plain, Store, Time};
 
 use super::accesses::Accesses;
-use super::charges::{FAULT, RESERVED, RequestLoss, RequestWaits, ServerCharge, ServerWaitSeries};
+use super::charges::{FAULT, RequestLoss, RequestWaits, ServerCharge, ServerWaitSeries};
 use super::facts::{BlockStep, Observer};
-use crate::RequestHeader;
-use crate::open_request::{OpenRequest, Piece};
+use crate::open_request::Piece;
 use crate::servers::ServerParts;
 use syncs::SyncState;
-
-/// Space on the device.
-const SPACE: Cause = 0;
-/// A block of memory.
-const MEMORY: Cause = 1;
-/// The device.
-const DEVICE: Cause = 2;
-
-/// A block of the reserve for data that leave.
-const RESERVE: Cause = 3;
-
-/// A device that is stalled or slow.
-const LOST: Cause = 4;
-
-/// Lines of a device: one for each of the resources above.
-const LINES: u32 = 4;
-
-/// The resource that a request as a whole waits for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-enum Wait {
-    /// No resource of the server: it is in service, or its data are on their way.
-    #[default]
-    Nothing,
-    /// Space on the device.
-    Space,
-    /// A block of memory, while none of its data are on their way.
-    Memory,
-    /// The device, which serves another request.
-    Device,
-}
-
-impl Wait {
-    /// The resource that `request` waits for, once it has its space.
-    fn of(request: &OpenRequest) -> Wait {
-        if request.answered || request.dead || (request.in_service > 0 && !request.write_back) {
-            Wait::Nothing
-        } else if request.at_device > 0 && !request.write_back {
-            Wait::Device
-        } else if request.at_memory > 0 && request.at_memory == request.in_flight {
-            Wait::Memory
-        } else {
-            Wait::Nothing
-        }
-    }
-
-    fn cause(self) -> Option<Cause> {
-        match self {
-            Wait::Nothing => None,
-            Wait::Space => Some(SPACE),
-            Wait::Memory => Some(MEMORY),
-            Wait::Device => Some(DEVICE),
-        }
-    }
-}
-
-/// The wait of an open request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-struct RequestWait {
-    wait: Wait,
-    /// Its position in the history of its line, where waits of single requests are recorded.
-    place: Option<Place>,
-}
-
-/// A request or synchronization that waits at a server while a client waits for its answer.
-#[derive(Clone, Copy, Debug)]
-struct Waiter {
-    /// Its position in the history of its line.
-    place: Place,
-    /// Its job.
-    owner: u16,
-    /// The header of its request; `None` after the answer, since the client may reuse its token.
-    name: Option<RequestHeader>,
-}
-
-impl Waiter {
-    fn of(request: &OpenRequest, place: Place) -> Waiter {
-        let what = request.what;
-        Waiter {
-            place,
-            owner: what.header.owner,
-            name: (!request.answered).then_some(what.header),
-        }
-    }
-
-    /// The loss of the wait in `line` for `resource`, which `culprit` held.
-    fn loss(self, line: u32, (culprit, resource): (u16, Cause), (from, until): (Time, Time)) -> Option<RequestLoss> {
-        let waits_for_device = line % LINES == u32::from(DEVICE);
-        self.name.map(|header| RequestLoss {
-            header,
-            // The device; `take_waits` replaces it by its server.
-            server: line / LINES,
-            device: waits_for_device.then_some(line / LINES),
-            culprit,
-            resource: resource_of(resource),
-            from,
-            until,
-        })
-    }
-}
+use waits::{DEVICE, LINES, LOST, MEMORY, RESERVE, RequestWait, SPACE, Wait, Waiter, line, line_of, resource_of};
 
 /// The instrument of a set of servers; empty if it is off.
 #[derive(Debug)]
@@ -157,28 +59,6 @@ odonata_engine::journalled!(Contention {
     histories,
     accesses
 });
-
-/// The line for `cause` at a device; for memory, at the first device of a server.
-fn line(device: u32, cause: Cause) -> u32 {
-    device * LINES + u32::from(cause)
-}
-
-/// The line for `cause` at `device` of `server`.
-fn line_of(parts: &ServerParts, (server, device): (u32, u32), cause: Cause) -> u32 {
-    match cause {
-        MEMORY | RESERVE => line(parts.devices.of(server).start, cause),
-        cause => line(device, cause),
-    }
-}
-
-/// The number of a cause in [`SERVER_RESOURCES`].
-fn resource_of(cause: Cause) -> u8 {
-    match cause {
-        RESERVE => RESERVED,
-        LOST => FAULT,
-        cause => cause,
-    }
-}
 
 impl Contention {
     pub(crate) fn off() -> Self {

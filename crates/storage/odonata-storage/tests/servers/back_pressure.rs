@@ -35,7 +35,7 @@ fn a_full_server_without_a_drain_holds_its_writers_in_order_and_names_them() {
 }
 
 #[test]
-fn a_request_larger_than_the_device_is_impossible_and_holds_up_nobody() {
+fn a_request_larger_than_the_device_is_impossible_and_delays_no_other() {
     let mut rig = Rig::new(vec![plain_device(10 * MB, 10 * MB)], delay(Time::ZERO));
     rig.request(Time::ZERO, 0, transfer(true, 1, 10 * MB + 1));
     rig.request(Time::ZERO, 0, transfer(true, 2, 10 * MB));

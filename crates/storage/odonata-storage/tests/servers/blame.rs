@@ -65,7 +65,7 @@ fn in_turn_each_waits_for_the_other() {
 /// A device of 2 MB with a drain of 5 ms per MB. Job 1 fills it. Job 2 waits for space from its request until the first
 /// block of job 1 has left: 1 ms to read, 5 ms to send.
 #[test]
-fn who_waits_for_space_waits_for_the_job_whose_data_are_in_the_way() {
+fn a_wait_for_space_is_charged_to_the_job_with_the_oldest_data() {
     let mut params = plain_device(2 * MB, 100 * MB);
     params.drain = Some(drain(ms(5), 2 * MB));
     let mut rig = Rig::new(vec![params], delay(Time::from_ps(1)));
@@ -78,7 +78,7 @@ fn who_waits_for_space_waits_for_the_job_whose_data_are_in_the_way() {
 
 /// Memory for one block: the only piece of job 2 waits for the block, which job 1 releases after its first piece.
 #[test]
-fn who_waits_for_memory_waits_for_the_job_that_gives_it_back() {
+fn a_wait_for_memory_is_charged_to_the_job_that_releases_it() {
     let mut rig = Rig::new(vec![plain_device(100 * MB, MB)], delay(Time::from_ps(1)));
     rig.request(ms(1), 0, of(1, 10, MB));
     rig.request(ms(1), 0, of(2, 20, MB));

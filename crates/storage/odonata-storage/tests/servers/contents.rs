@@ -148,7 +148,7 @@ fn what_is_still_in_memory_is_read_from_there() {
 }
 
 #[test]
-fn a_read_of_what_nobody_has_written_is_a_read_or_an_error() {
+fn a_read_of_unwritten_data_is_a_read_or_an_error() {
     let run = |unwritten| {
         let mut params = indexed(plain_device(100 * MB, 100 * MB));
         params.manager.unwritten = unwritten;

@@ -116,7 +116,7 @@ fn what_was_acknowledged_in_memory_is_lost_and_what_is_synchronized_goes_on() {
 }
 
 #[test]
-fn a_server_whose_devices_are_all_away_hears_nobody() {
+fn a_server_without_devices_answers_no_request() {
     let mut rig = Rig::new(vec![two_devices()], delay(Time::ZERO))
         .failing(|_| Vec::new(), LostReads::Error)
         .failing_devices(|_, device| vec![outage(10 + u64::from(device), 50)]);

@@ -120,7 +120,7 @@ fn the_first_rule_that_fits_says_which_device_takes_a_request() {
 
 /// A card with one lane serves accesses in sequence and knows their ends in advance: the charges are the same.
 #[test]
-fn who_waits_within_the_device_waits_for_the_access_that_ends_next() {
+fn a_wait_within_the_device_is_charged_to_the_access_that_ends_next() {
     let card = Nvme {
         write_latency: Time(1),
         write: Bandwidth(1e9),
@@ -143,7 +143,7 @@ fn who_waits_within_the_device_waits_for_the_access_that_ends_next() {
 /// The write of job 1 ended in the cache of the disk. The read of job 2 arrives while the disk writes the data to its
 /// platters.
 #[test]
-fn who_waits_for_what_a_disk_has_put_off_waits_for_whose_turn_came_last() {
+fn a_wait_for_postponed_writes_of_a_disk_is_charged_to_the_job_with_the_last_turn() {
     let mut rig = Rig::new(vec![server(DeviceModel::Hdd(Hdd::default()), 32)], delay(Time::ZERO));
     let write = for_job(1, transfer(true, 1, 8 * MIB));
     let read = for_job(2, transfer(false, 2, MIB));

@@ -125,7 +125,7 @@ fn a_write_that_waits_for_space_comes_behind_the_removal_of_its_file() {
 }
 
 #[test]
-fn a_read_of_what_was_removed_is_one_of_what_nobody_has_written() {
+fn a_read_of_removed_data_is_a_read_of_unwritten_data() {
     for (unwritten, refused) in [(Unwritten::ExistsBelow, 0), (Unwritten::Error, 1)] {
         let mut params = indexed(8);
         params.manager.unwritten = unwritten;

@@ -120,8 +120,8 @@ fn report_division(
 ) -> DivisionReport {
     let bounds = division.partition.bounds();
     let mut nodes = vec![0; bounds.len() - 1];
-    for node in 0..topology.nodes() {
-        nodes[bounds.partition_point(|&first| first <= topology.node_router(node)) - 1] += 1;
+    for node in 0..topology.whole_nodes() {
+        nodes[bounds.partition_point(|&first| first <= topology.router_of_whole_node(node)) - 1] += 1;
     }
     let all: u64 = survey.weights.iter().sum();
     let parts = bounds.windows(2).zip(nodes).map(|(range, nodes)| {
@@ -142,8 +142,8 @@ fn report_division(
             cables,
             cut,
             share: f64::from(cut) / f64::from(cables.max(1)),
-            lookahead_s: survey.delays.lookahead(class).seconds(),
-            limit: if survey.delays.credit[class as usize] <= survey.delays.packet[class as usize] {
+            lookahead_s: survey.delays.lookahead(class, None).seconds(),
+            limit: if survey.delays.credit[class as usize] <= survey.delays.packet(class) {
                 "credit_delay"
             } else {
                 "latency"

@@ -2,7 +2,7 @@
 
 use super::RoutingReport;
 use crate::build;
-use crate::scenario::resolved::{DeadlockCheck, Kind, Machine, Routing};
+use crate::scenario::resolved::{Algorithm, DeadlockCheck, Kind, Machine, Routing};
 use odonata_network::{VirtualChannels, deadlock};
 use odonata_topology::{LinkClass, Peer, Topology};
 
@@ -31,11 +31,13 @@ pub(super) fn report(machine: &Machine, r: &Routing) -> Result<RoutingReport, St
     let size = needed.topology().routers();
     // Machines to try, each larger than the next; `None` for the machine itself.
     let mut machines = Vec::new();
-    if size <= LARGEST_PROOF {
+    // A table of routes is for this machine alone.
+    let has_table = *r.algorithm == Algorithm::Table;
+    if size <= LARGEST_PROOF || has_table {
         machines.push(None);
     }
     for few in [false, true] {
-        let next = machine.kind.smaller(few);
+        let next = machine.kind.smaller(few).filter(|_| !has_table);
         let text = |other: &Option<(Kind, String)>| other.as_ref().map(|(_, text)| text.clone());
         if machines.last().map(text) != Some(text(&next)) {
             machines.push(next);
@@ -88,7 +90,7 @@ fn hops(topology: &Topology, cycle: &[(u32, u8)]) -> Vec<String> {
     let hop = |&(port, vc): &(u32, u8)| {
         let to = match topology.peer(port) {
             Peer::Router { router, .. } => format!("router {router}"),
-            Peer::Node(node) => format!("node {node}"),
+            Peer::Node(node) => format!("node {}", node / topology.interfaces()),
             Peer::Free => "nothing".into(),
         };
         let class = topology.class(port).name();

@@ -94,7 +94,7 @@ impl JobEstimate {
     /// Routers visited by packets; flows and the analytic model have no packets.
     pub(super) fn packet_hops(&self) -> f64 {
         match self.fidelity {
-            Fidelity::Packet => self.hops,
+            Fidelity::Packet | Fidelity::Ethernet => self.hops,
             Fidelity::Flow | Fidelity::Analytic => 0.0,
         }
     }
@@ -129,7 +129,7 @@ pub(super) fn job_estimate(
     let Some(program) = job.program()? else {
         return Ok(idle);
     };
-    let rules = scenario.mpi.collectives.rules();
+    let rules = scenario.mpi.rules();
     let nodes = &placement.jobs[number].nodes;
     let walked = |ranks: &[u32], measured: usize| {
         let mut walk = Walk::new(scenario, job);
@@ -138,7 +138,7 @@ pub(super) fn job_estimate(
                 (Some(topology), Some(&node)) if place < measured => Some(Reach {
                     topology,
                     nodes,
-                    distances: topology.distances(topology.node_router(node)),
+                    distances: topology.distances(topology.router_of_whole_node(node)),
                 }),
                 _ => None,
             };

@@ -131,7 +131,7 @@ fn a_grid_is_reckoned_by_ranks_of_all_its_places() {
     let loaded = scenario::load(text, "scenario.toml", &[], None, "").expect("it is a scenario");
     let (resolved, placement) = (&loaded.resolved, &loaded.placement);
     let found = Estimate::new(resolved, placement, &topology(&loaded)).expect("it was checked");
-    let (job, rules) = (&resolved.jobs[0], resolved.mpi.collectives.rules());
+    let (job, rules) = (&resolved.jobs[0], resolved.mpi.rules());
     let program = job.program().unwrap().unwrap();
     let mut all = walk::Walk::new(resolved, job);
     assert!((0..13_824).all(|rank| all.rank(program.as_ref(), rank, &rules)));

@@ -4,8 +4,7 @@
 use crate::scenario::resolved::{Job, Resolved};
 use odonata_topology::Topology;
 use odonata_workload::collective::{self, Rules};
-use odonata_workload::{Collective, Comm, Cursor, OpKind, Program, Seen};
-use std::collections::BTreeSet;
+use odonata_workload::{Collective, Comm, Cursor, OneSided, OpKind, Program, Seen};
 
 /// Operations walked per rank, including steps of collectives.
 const MOST_OPERATIONS: u32 = 20_000;
@@ -32,8 +31,48 @@ impl Reach<'_> {
     /// Routers on a shortest path to rank `to`, if there is one.
     fn routers(&self, to: u32) -> Option<f64> {
         let node = *self.nodes.get(to as usize)?;
-        let cables = *self.distances.get(self.topology.node_router(node) as usize)?;
+        let cables = *self.distances.get(self.topology.router_of_whole_node(node) as usize)?;
         (cables < u32::MAX).then(|| f64::from(cables) + 1.0)
+    }
+}
+
+/// A set of ranks of a job, cleared without visiting them: members carry the number of the current round. Numbers that are
+/// no rank, such as `PROC_NULL`, count as one member.
+#[derive(Debug)]
+struct RankSet {
+    rounds: Vec<u32>,
+    round: u32,
+    len: u32,
+}
+
+impl RankSet {
+    fn new(ranks: u32) -> RankSet {
+        RankSet {
+            rounds: vec![0; ranks as usize + 1],
+            round: 1,
+            len: 0,
+        }
+    }
+
+    #[inline]
+    fn insert(&mut self, rank: u32) {
+        let place = (rank as usize).min(self.rounds.len() - 1);
+        let known = &mut self.rounds[place];
+        self.len += u32::from(*known != self.round);
+        *known = self.round;
+    }
+
+    fn len(&self) -> f64 {
+        f64::from(self.len)
+    }
+
+    fn clear(&mut self) {
+        self.len = 0;
+        self.round = self.round.wrapping_add(1);
+        if self.round == 0 {
+            self.rounds.fill(0);
+            self.round = 1;
+        }
     }
 }
 
@@ -149,11 +188,11 @@ pub(super) struct Walk<'a> {
     flits_of_a_packet: f64,
     flit: u64,
     /// Receivers of the current rank, and the sum of their numbers over all ranks.
-    targets: BTreeSet<u32>,
+    targets: RankSet,
     pub(super) peers: f64,
     /// Messages since the last wait, and their receivers.
     batch: f64,
-    batch_targets: BTreeSet<u32>,
+    batch_targets: RankSet,
 }
 
 impl<'a> Walk<'a> {
@@ -183,10 +222,10 @@ impl<'a> Walk<'a> {
             message_s: (software + wires).seconds() + routers,
             flits_of_a_packet: scenario.network.packet.0.div_ceil(scenario.network.flit.0) as f64,
             flit: scenario.network.flit.0,
-            targets: BTreeSet::new(),
+            targets: RankSet::new(*job.ranks),
             peers: 0.0,
             batch: 0.0,
-            batch_targets: BTreeSet::new(),
+            batch_targets: RankSet::new(*job.ranks),
         }
     }
 
@@ -201,7 +240,7 @@ impl<'a> Walk<'a> {
             }
             None => self.part(program, rank, rules, 0, MOST_OPERATIONS, 1),
         };
-        self.peers += self.targets.len() as f64;
+        self.peers += self.targets.len();
         self.ranks += 1;
         done
     }
@@ -298,6 +337,17 @@ impl<'a> Walk<'a> {
                     self.sums.flits += 2.0 * self.flits_of(CONTROL_BYTES);
                     self.sums.sends_s += 2.0 * self.message_s;
                 }
+                OpKind::OneSided(OneSided::Access {
+                    target, bytes, comm, ..
+                }) => {
+                    self.targets.insert(target);
+                    self.message(bytes, (comm == Comm::WORLD).then_some(target));
+                    // The acknowledgment, or the request.
+                    self.sums.control += 1.0;
+                    self.sums.packets += 1.0;
+                    self.sums.flits += self.flits_of(CONTROL_BYTES);
+                }
+                OpKind::OneSided(_) => self.answer(),
                 OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => {
                     self.collective(program, rank, &collective, rules, &mut budget);
                 }
@@ -360,7 +410,9 @@ impl<'a> Walk<'a> {
     fn message(&mut self, bytes: u64, to: Option<u32>) {
         self.sums.messages += 1.0;
         self.batch += 1.0;
-        self.batch_targets.extend(to);
+        if let Some(to) = to {
+            self.batch_targets.insert(to);
+        }
         let routers = to.zip(self.reach.as_ref()).and_then(|(to, reach)| reach.routers(to));
         if let Some(routers) = routers {
             let packets = bytes.div_ceil(self.packet).max(1) as f64;
@@ -391,7 +443,7 @@ impl<'a> Walk<'a> {
 
     /// Matches the messages since the last wait with those of other ranks that are open meanwhile.
     fn match_batch(&mut self) {
-        let others = (self.batch_targets.len() as f64 - 1.0).max(0.0);
+        let others = (self.batch_targets.len() - 1.0).max(0.0);
         self.sums.searches += self.batch * others / 2.0;
         self.batch = 0.0;
         self.batch_targets.clear();
@@ -452,5 +504,34 @@ impl<'a> Walk<'a> {
                 self.answer();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use odonata_workload::PROC_NULL;
+
+    #[test]
+    fn a_set_of_ranks_counts_each_once_and_forgets_them_when_cleared() {
+        let mut ranks = RankSet::new(3);
+        for rank in [0, 2, 0, PROC_NULL, 2, 3] {
+            ranks.insert(rank);
+        }
+        assert_eq!(ranks.len(), 3.0);
+        ranks.clear();
+        assert_eq!(ranks.len(), 0.0);
+        ranks.insert(2);
+        assert_eq!(ranks.len(), 1.0);
+    }
+
+    #[test]
+    fn a_set_of_ranks_survives_the_last_round() {
+        let mut ranks = RankSet::new(2);
+        ranks.insert(1);
+        ranks.round = u32::MAX;
+        ranks.clear();
+        ranks.insert(1);
+        assert_eq!(ranks.len(), 1.0);
     }
 }

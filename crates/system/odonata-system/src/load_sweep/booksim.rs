@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 /// The windows and the stopping rule of BookSim 2.
 ///
 /// The first `warmup_periods` are not measured. Then periods are added up until three in a row have changed the mean
-/// latency and the accepted rate by at most 5 % each, or until there are `max_samples` periods in total. The run waits
+/// latency and the accepted rate by at most 5% each, or until there are `max_samples` periods in total. The run waits
 /// for every packet created in the measured periods, while further ones are created. The load is too high if, at the
 /// end of a period, the mean latency over arrived packets and packets in flight exceeds `latency_threshold`, or if less
-/// than 93 % of the offered load was accepted.
+/// than 93% of the offered load was accepted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BookSim {
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_run_that_keeps_changing_ends_after_twelve_periods() {
-        // With doubling latencies, the mean over k measured periods never changes by less than 5 %.
+        // With doubling latencies, the mean over k measured periods never changes by less than 5%.
         let (verdicts, window) = play((0..20).map(|k| (100, 1 << (k / 2))));
         assert_eq!((verdicts.len(), verdicts.last()), (12, Some(&Verdict::Measured)));
         assert_eq!((window.first, window.end, window.converged), (Some(3), Some(12), false));

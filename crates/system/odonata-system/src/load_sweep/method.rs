@@ -69,7 +69,7 @@ pub(super) struct Window {
     pub(super) end: Option<u32>,
     /// Whether the stopping rule was met, rather than its bound.
     pub(super) converged: bool,
-    /// Half-width of the 95 % confidence interval of the mean latency, picoseconds, if computed.
+    /// Half-width of the 95% confidence interval of the mean latency, picoseconds, if computed.
     pub(super) half_width: Option<f64>,
 }
 

@@ -54,7 +54,7 @@ impl Default for Steady {
     }
 }
 
-/// The 97.5% quantile of Student's t distribution with `freedom` degrees of freedom, within 0.2 %.
+/// The 97.5% quantile of Student's t distribution with `freedom` degrees of freedom, within 0.2%.
 fn student(freedom: usize) -> f64 {
     const TABLE: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
     match freedom.checked_sub(1) {

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::scenario::Problem;
 use crate::scenario::resolved::Job;
+use crate::text_file::read_text;
 
 /// Longest placement file, in bytes.
 const LONGEST: u64 = 256 << 20;
@@ -14,7 +15,7 @@ const COLUMNS: [&str; 3] = ["slot", "rank", "terminal"];
 
 /// The node and the line of each rank of `job`, from the rows of `slot`; `key` names the file in errors.
 pub(super) fn read(key: &str, path: &str, slot: u32, job: &Job) -> Result<Vec<(u32, u32)>, Problem> {
-    let text = super::read_text(Path::new(path), LONGEST)
+    let text = read_text(Path::new(path), LONGEST)
         .map_err(|problem| Problem::new(key, problem, "a CSV file").within(path, None))?;
     parse(key, path, &text, slot, job)
 }

@@ -1,5 +1,6 @@
 //! The key `placement` of a job: its nodes.
 
+use super::hosts;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -34,13 +35,16 @@ pub enum FreeNodes {
     RandomGroup,
 }
 
-/// Explicit nodes: `{ nodes = [...] }`, `{ clients = [...] }`, `{ file = "...", slot = 0 }`; or `{ dims = [...], block
+/// Explicit nodes: `{ nodes = [...] }`, `{ hosts = [...] }`, `{ clients = [...] }`, `{ file = "...", slot = 0 }`; or `{ dims = [...], block
 /// = [...] }`.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PlacementTable {
     /// Node numbers, counted over the machine, one per node of the job: ranks / ranks_per_node, rounded up.
     pub nodes: Option<Vec<u32>>,
+    /// Names of hosts, on a preset of a machine whose hosts have names: `lumi` ("x1302c0s3b0n0" or "nid006742"), `leonardo`
+    /// ("lrdn0183") or `marenostrum5` ("as03r2b17").
+    pub hosts: Option<Vec<String>>,
     /// Numbers counted over compute nodes only, without storage servers.
     pub clients: Option<Vec<u32>>,
     /// Arranges the nodes of the job as a grid with this number along each dimension, the first fastest. Each block of
@@ -72,14 +76,25 @@ impl PlacementRule {
         }
     }
 
-    /// Fills in and checks the rule at key `at`; relative file names start from `folder`.
+    /// Fills in and checks the rule at key `at`; relative file names start from `folder`, names of hosts are those of
+    /// `preset`.
     ///
     /// # Errors
-    /// The rule is not exactly one.
-    pub(crate) fn resolve(&mut self, at: &str, folder: &std::path::Path) -> Result<(), Problem> {
+    /// The rule is not exactly one, or a host is unknown.
+    pub(crate) fn resolve(&mut self, at: &str, preset: Option<&str>, folder: &std::path::Path) -> Result<(), Problem> {
         let PlacementRule::Table(table) = self else {
             return Ok(());
         };
+        if let (Some(names), None) = (&table.hosts, &table.nodes) {
+            let node = |(place, name): (usize, &String)| {
+                hosts::node(preset.unwrap_or_default(), name).map_err(|expected| {
+                    let problem = format!("there is no host {name:?}");
+                    Problem::new(format!("{at}.hosts.{place}"), problem, expected)
+                })
+            };
+            table.nodes = Some(names.iter().enumerate().map(node).collect::<Result<_, _>>()?);
+            table.hosts = None;
+        }
         if let (Some(dims), Some(block)) = (&table.dims, &table.block) {
             let single = table.nodes.is_none() && table.clients.is_none() && table.file.is_none();
             if single && table.slot.given().is_none() {
@@ -88,6 +103,7 @@ impl PlacementRule {
         }
         let blocks = table.dims.is_some() || table.block.is_some();
         match (&table.nodes, &table.clients, &table.file, table.slot.given()) {
+            _ if table.hosts.is_some() => Err(Problem::new(at, "no single rule", "hosts or nodes")),
             _ if blocks => Err(Problem::new(at, "no single rule", "dims and block, and nothing else")),
             (Some(_), None, None, None) | (None, Some(_), None, None) => Ok(()),
             (None, None, Some(file), _) => {
@@ -96,7 +112,7 @@ impl PlacementRule {
                 Ok(())
             }
             _ => {
-                let expected = "exactly one of nodes, clients, dims (with block), file (with slot)";
+                let expected = "exactly one of nodes, hosts, clients, dims (with block), file (with slot)";
                 Err(Problem::new(at, "no single rule", expected))
             }
         }
@@ -177,7 +193,7 @@ impl<'de> Deserialize<'de> for PlacementRule {
             type Value = PlacementRule;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("\"contiguous\", \"random\", \"random-router\", \"random-group\", { nodes = [...] }, { clients = [...] }, { dims = [...], block = [...] } or { file = \"...\" }")
+                f.write_str("\"contiguous\", \"random\", \"random-router\", \"random-group\", { nodes = [...] }, { hosts = [...] }, { clients = [...] }, { dims = [...], block = [...] } or { file = \"...\" }")
             }
 
             fn visit_str<E: Error>(self, name: &str) -> Result<PlacementRule, E> {

@@ -77,7 +77,7 @@ fn nearest(topology: &Topology, clients: &[u32], servers: &[u32]) -> Vec<u32> {
     // cable closer.
     let mut at_router: Vec<Vec<u32>> = vec![Vec::new(); topology.routers() as usize];
     for (server, &node) in (0..).zip(servers) {
-        at_router[topology.node_router(node) as usize].push(server);
+        at_router[topology.router_of_whole_node(node) as usize].push(server);
     }
     let mut distance: Vec<u32> = (at_router.iter())
         .map(|servers| if servers.is_empty() { u32::MAX } else { 0 })
@@ -115,7 +115,7 @@ fn nearest(topology: &Topology, clients: &[u32], servers: &[u32]) -> Vec<u32> {
     for ties in [false, true] {
         for (place, &node) in assigned.iter_mut().zip(clients) {
             // Every router has a nearest server: a machine is connected.
-            let near = &at_router[topology.node_router(node) as usize];
+            let near = &at_router[topology.router_of_whole_node(node) as usize];
             let least = near.iter().min_by_key(|&&server| (load[server as usize], server));
             if let Some(&server) = least
                 && (near.len() > 1) == ties

@@ -9,7 +9,7 @@ row! {
     "links" => pub struct LinkRow {
         /// Number of the link.
         link: u64,
-        /// Its ends: n = node, r = router.
+        /// Its ends: n = node, r = router; n3.1: interface 1 of node 3, with machine.interfaces.
         name: String,
         /// terminal, local, column or global.
         class: &'static str,

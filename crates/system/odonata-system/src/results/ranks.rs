@@ -84,7 +84,7 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<RankRow> {
         let by_rank = from.scenario.layout_of_files(job, servers) == FileLayout::Assigned;
         for (rank, &node) in (0..*job.ranks).zip(&place.nodes) {
             let m = from.hosts.metrics(j as u16, rank);
-            let packets = &from.fabric.nodes[node as usize];
+            let packets = from.fabric.packets_of(from.topology.interfaces_of(node));
             let end = if m.finished { m.end } else { now };
             let elapsed = end.saturating_sub(start).seconds();
             let none = packets.packets == 0;
@@ -92,7 +92,7 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<RankRow> {
                 job: job.name.to_string(),
                 rank: u64::from(rank),
                 node: u64::from(node),
-                router: u64::from(from.topology.node_router(node)),
+                router: u64::from(from.topology.router_of_whole_node(node)),
                 server: match by_rank {
                     true => place.servers.get(rank as usize).map_or(-1, |&server| i64::from(server)),
                     false => -1,

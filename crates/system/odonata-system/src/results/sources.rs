@@ -32,38 +32,50 @@ pub(super) fn mean(sum: f64, count: u64) -> f64 {
     if count == 0 { 0.0 } else { sum / count as f64 }
 }
 
+/// The kind of a link's end that is a node.
+const NODE: &str = "node";
+
 /// The ends of a link: kind and number of both.
 pub(crate) struct LinkEnds {
     pub(crate) class: LinkClass,
     pub(crate) source: (&'static str, u32),
     pub(crate) target: (&'static str, u32),
+    /// The interface of the node, where nodes have several.
+    pub(crate) interface: Option<u32>,
 }
 
 impl LinkEnds {
-    /// Such as `r3>n12`.
+    /// Such as `r3>n12`; `r3>n12.1` to interface 1 of node 12.
     pub(crate) fn name(&self) -> String {
-        let short = |(kind, number): (&str, u32)| format!("{}{number}", &kind[..1]);
+        let short = |(kind, number): (&str, u32)| match self.interface.filter(|_| kind == NODE) {
+            Some(interface) => format!("{}{number}.{interface}", &kind[..1]),
+            None => format!("{}{number}", &kind[..1]),
+        };
         format!("{}>{}", short(self.source), short(self.target))
     }
 }
 
 /// The ends of link `link`; `None` for a port without cable.
 pub(crate) fn ends(topology: &Topology, link: u32) -> Option<LinkEnds> {
-    let Some(node) = link.checked_sub(topology.ports()) else {
-        let target = match topology.peer(link) {
-            Peer::Router { router, .. } => ("router", router),
-            Peer::Node(node) => ("node", node),
+    let several = topology.interfaces();
+    let interface_of = |number: u32| (several > 1).then_some(number % several);
+    let Some(number) = link.checked_sub(topology.ports()) else {
+        let (target, interface) = match topology.peer(link) {
+            Peer::Router { router, .. } => (("router", router), None),
+            Peer::Node(number) => ((NODE, number / several), interface_of(number)),
             Peer::Free => return None,
         };
         return Some(LinkEnds {
             class: topology.class(link),
             source: ("router", topology.router_of_port(link)),
             target,
+            interface,
         });
     };
     Some(LinkEnds {
         class: LinkClass::Terminal,
-        source: ("node", node),
-        target: ("router", topology.node_router(node)),
+        source: (NODE, number / several),
+        target: ("router", topology.node_router(number)),
+        interface: interface_of(number),
     })
 }

@@ -11,11 +11,20 @@ pub(super) fn alternative(name: &str, candidates: &[&str]) -> Option<String> {
         .or_else(|| is_workload(candidates).then(|| workload(name, candidates)).flatten())
         .or_else(|| nearest(name, candidates.iter().copied()))
         .or_else(|| is_workload(candidates).then(|| ANYTHING.into()))
+        .or_else(|| is_job(candidates).then(|| BELOW_WORKLOAD.into()))
 }
 
 /// The suggestion for an unknown workload.
 const ANYTHING: &str =
     "any other behavior is a program of your own, such as python = \"FILE.py:FUNCTION\" in place of workload";
+
+/// The suggestion for an unknown key of a job, which may be a workload.
+const BELOW_WORKLOAD: &str = "a workload is a table below the key workload, such as [jobs.workload.stencil]";
+
+/// Whether these are the keys of a job.
+fn is_job(candidates: &[&str]) -> bool {
+    candidates.contains(&"workload") && candidates.contains(&"ranks")
+}
 
 /// Whether these are the names of workloads.
 fn is_workload(candidates: &[&str]) -> bool {
@@ -24,7 +33,7 @@ fn is_workload(candidates: &[&str]) -> bool {
 
 /// Keys and values with another place or name here: foreign names, an existing name that identifies the context, and
 /// the suggestion.
-const ALTERNATIVES: [(&[&str], &str, &str); 6] = [
+const ALTERNATIVES: [(&[&str], &str, &str); 11] = [
     (
         &["arbitration"],
         "vc_allocation",
@@ -55,6 +64,31 @@ const ALTERNATIVES: [(&[&str], &str, &str); 6] = [
         "transferSize",
         "a command line stands in place of the table: ior = \"-w -t 1m -b 4m\"",
     ),
+    (
+        &["duration", "end", "length", "run_time", "time"],
+        "arrival",
+        "a source ends by stop (a time), by messages (a number), or by jobs.until",
+    ),
+    (
+        &["conceptual", "ncptl", "union"],
+        "ignore_unknown_backend",
+        "a coNCePTuaL program is a file: program = \"FILE.ncptl\"",
+    ),
+    (
+        &["np", "nprocs", "ntasks", "processes", "procs", "size", "tasks"],
+        "ranks_per_node",
+        "did you mean \"ranks\"?",
+    ),
+    (
+        &["hosts", "node_list", "nodelist", "nodes"],
+        "ranks_per_node",
+        "ranks is the number of ranks; placement = { nodes = [0, 1, 2] } lists the nodes",
+    ),
+    (
+        &["capacity", "gbps", "rate", "speed"],
+        "credit_delay",
+        "did you mean \"bandwidth\"?",
+    ),
 ];
 
 /// The suggestion for a name with another place or name here.
@@ -66,7 +100,7 @@ fn moved(name: &str, candidates: &[&str]) -> Option<String> {
 }
 
 /// Workload names of others, and the suggestion.
-const OTHER_NAMES: [(&[&str], &str); 17] = [
+const OTHER_NAMES: [(&[&str], &str); 16] = [
     (
         &["all-to-all-collective", "closed-all-to-all", "a2a"],
         "the collective is \"alltoall\"; \"all-to-all\" is open-loop traffic",
@@ -108,9 +142,8 @@ const OTHER_NAMES: [(&[&str], &str); 17] = [
             "nearest-neighbour",
             "nearest-neighbor",
         ],
-        "a halo exchange is \"stencil\"; open-loop traffic to neighbors is \"neighbours\"",
+        "a halo exchange is \"stencil\"; open-loop traffic to neighbors is \"neighbors\"",
     ),
-    (&["neighbors"], "did you mean \"neighbours\"?"),
     (
         &["random", "uniform-random", "ur", "background"],
         "uniform random traffic is \"uniform\"",
@@ -226,6 +259,19 @@ mod tests {
     #[test]
     fn keys_and_values_that_others_use_lead_to_ours() {
         let of = |name, candidates: &[&str]| alternative(name, candidates).unwrap();
+        assert!(of("duration", &["load", "arrival", "stop"]).contains("ends by stop"));
+        let job = [
+            "ranks",
+            "ranks_per_node",
+            "workload",
+            "program",
+            "ignore_unknown_backend",
+        ];
+        assert!(of("conceptual", &job).contains("program = \"FILE.ncptl\""));
+        assert_eq!(of("ntasks", &job), "did you mean \"ranks\"?");
+        assert!(of("nodes", &job).contains("placement = { nodes = [0, 1, 2] }"));
+        let link = ["bandwidth", "latency", "buffer", "credit_delay"];
+        assert_eq!(of("speed", &link), "did you mean \"bandwidth\"?");
         assert_eq!(
             of("xy", &["minimal", "dimension-order"]),
             "it is called \"dimension-order\""
@@ -233,6 +279,8 @@ mod tests {
         assert_eq!(of("size", &["algorithm", "bytes"]), "did you mean \"bytes\"?");
         assert!(of("failed_links", &["packet", "router_delay"]).contains("machine.failed_links"));
         assert!(of("command", &["api", "transferSize"]).contains("ior = \"-w"));
+        assert_eq!(of("rank", &["ranks", "workload"]), "did you mean \"ranks\"?");
+        assert!(of("all_to_all", &["ranks", "workload"]).contains("[jobs.workload.stencil]"));
         // None of the suggestions applies.
         assert_eq!(alternative("xy", &["minimal", "valiant"]), None);
     }

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::clock::Measure;
 use super::error::{InputError, Problem, nearest, quoted};
+use super::job::MOST_RANKS;
 use super::presets;
 use super::reader::{Path, ReadError, Reader};
-use super::resolve::MOST_RANKS;
 use super::tree::{self, Entry, Node, Place, Source, Value};
 use super::written::Written;
 use odonata_topology::FamilyName;
@@ -74,7 +74,24 @@ impl Document {
         for setting in &settings {
             document.apply(setting)?;
         }
+        document.merge_mpi_library()?;
         Ok(document)
+    }
+
+    /// Merges the keys of the MPI library that `mpi.library` names below all others. Reading refuses unknown names.
+    fn merge_mpi_library(&mut self) -> Result<(), InputError> {
+        let named = self.text_at("mpi.library").map(String::from);
+        let Some((library, text)) = named.and_then(|name| presets::mpi_library(&name).map(|text| (name, text))) else {
+            return Ok(());
+        };
+        let name = format!("MPI library {library}");
+        let base = tree::parse(self.sources.len() as u32, &name, text)?;
+        self.sources.push(Source {
+            name,
+            text: Some(text.into()),
+        });
+        merge(&mut Vec::new(), &mut self.root, base);
+        Ok(())
     }
 
     /// The written form.
@@ -406,7 +423,7 @@ fn excludes(path: &[String], key: &str, other: &str) -> bool {
         (&["storage"], &[&["device"], &["devices", "rules"]]),
         (
             &["jobs", "*", "placement"],
-            &[&["nodes"], &["clients"], &["file", "slot"]],
+            &[&["nodes"], &["hosts"], &["clients"], &["file", "slot"]],
         ),
         (&["jobs", "*", "workload", "*"], &[&["load"], &["mean_interval"]]),
     ];

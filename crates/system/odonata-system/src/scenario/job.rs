@@ -16,6 +16,9 @@ use super::start::Start;
 use super::workload::{Workload, WorkloadTable};
 use crate::placement::PlacementRule;
 
+/// Maximum number of ranks of all jobs together; each rank takes memory before the first event.
+pub(in crate::scenario) const MOST_RANKS: u64 = 1 << 24;
+
 /// A job.
 ///
 /// Keys that are not serialized exist only in the written form: when a scenario is resolved, an array becomes its jobs,

@@ -20,7 +20,7 @@ pub struct Layout {
     first_router: Arc<[u32]>,
     /// Nodes reserved for neither jobs nor storage servers, ascending.
     service: Arc<[u32]>,
-    /// Numbers of all parts before any cable failed.
+    /// Numbers of all parts before any cable failed; its nodes are interfaces.
     extent: Extent,
 }
 
@@ -30,14 +30,14 @@ impl Layout {
     /// # Errors
     /// The nodes are not numbered in the order of their routers, or there are none.
     pub fn new(topology: &Topology) -> Result<Layout, String> {
-        let (routers, nodes) = (topology.routers(), topology.nodes());
+        let (routers, nodes) = (topology.routers(), topology.whole_nodes());
         if nodes == 0 {
             return Err("a machine without nodes".into());
         }
         let mut first_node = vec![0; routers as usize + 1];
         let mut last = 0;
         for node in 0..nodes {
-            let router = topology.node_router(node);
+            let router = topology.router_of_whole_node(node);
             if router < last {
                 return Err(format!(
                     "node {node} is on router {router}, the node before it on router {last}: nodes are numbered in \
@@ -52,7 +52,7 @@ impl Layout {
         }
         let mut extent = Extent {
             routers: u64::from(routers),
-            nodes: u64::from(nodes),
+            nodes: u64::from(topology.nodes()),
             outputs: odonata_network::outputs(topology),
             ..Extent::default()
         };
@@ -163,7 +163,7 @@ impl Layout {
         sizes.max().unwrap_or(0)
     }
 
-    /// Numbers of routers, nodes and ports before any cable failed.
+    /// Numbers of routers, interfaces of nodes, and ports before any cable failed.
     pub fn extent(&self) -> &Extent {
         &self.extent
     }

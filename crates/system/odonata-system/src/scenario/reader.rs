@@ -117,7 +117,14 @@ impl de::Error for ReadError {
     }
 
     fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        ReadError::mismatch("wrong type of value:", Some(seen(unexpected)), &expected.to_string())
+        let expected = match (unexpected, expected.to_string().as_str()) {
+            (Unexpected::Map, "a sequence") => {
+                "an array; every table of an array has a header of its own, [[NAME]]".into()
+            }
+            (_, "a sequence") => "an array".into(),
+            (_, expected) => expected.to_string(),
+        };
+        ReadError::mismatch("wrong type of value:", Some(seen(unexpected)), &expected)
     }
 
     fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {

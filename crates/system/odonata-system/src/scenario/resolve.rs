@@ -4,6 +4,7 @@
 //! between values.
 
 mod analytic;
+mod ethernet;
 mod jobs;
 mod machine;
 mod router_keys;
@@ -15,13 +16,11 @@ mod traffic_classes;
 mod workload;
 mod worst_case;
 
-use odonata_network::routing::Routing;
 use odonata_network::settings::{Fidelity, Links, Network};
 use odonata_units::{Bytes, Time, check_name, within};
 
 use crate::memory;
 
-pub(super) use self::jobs::MOST_RANKS;
 use super::document::Document;
 use super::error::Problem;
 use super::resolved as r;
@@ -40,18 +39,11 @@ pub(super) fn resolve(
     let queue_links = rules::queue_links(&written.run, family.topology())?;
     let mut network = written.network;
     self::network(&mut network, document, &machine.kind)?;
-    if !machine.failed_links.is_empty() {
-        let refuse = |problem| {
-            Problem::new(
-                "machine.failed_links",
-                problem,
-                "failures that leave the routing a path",
-            )
-        };
-        Routing::on(family, &network.routing).map_err(refuse)?;
-    }
+    routing::on_machine(&mut network, &machine, family, folder)?;
     written.nic.check()?;
+    written.nic.check_interfaces(machine.interfaces)?;
     written.nic.check_send_queues(&network)?;
+    written.nic.check_receive_rate(&network)?;
     written.mpi.check()?;
     let mut storage = written.storage;
     if let Some(storage) = &mut storage {
@@ -82,8 +74,11 @@ pub(super) fn resolve(
     if resolved.has_fidelity(Fidelity::Analytic) {
         analytic::fill(&mut resolved.network, &resolved.machine)?;
     }
+    if resolved.has_fidelity(Fidelity::Ethernet) {
+        ethernet::fill(&mut resolved.network, &resolved.machine)?;
+    }
     storage::files(&resolved)?;
-    resolved.run.blame.fill(resolved.jobs.len() > 1);
+    rules::blame(&mut resolved)?;
     rules::lost_time(&resolved)?;
     rules::blame_sampling(&resolved)?;
     Ok(resolved)
@@ -104,11 +99,18 @@ pub(super) fn hardware(
     folder: &std::path::Path,
 ) -> Result<r::Hardware, Problem> {
     let available = memory::available(written.run.memory_limit);
-    let (machine, layout, _) = machine::machine(written.machine, folder, &available)?;
+    let (machine, layout, family) = machine::machine(written.machine, folder, &available)?;
     let mut network = written.network;
     self::network(&mut network, document, &machine.kind)?;
+    // A machine whose failures its routing does not survive can still be described.
+    if routing::has_tables(&network) {
+        routing::on_machine(&mut network, &machine, family, folder)?;
+    }
     if network.fidelity == Fidelity::Analytic {
         analytic::fill(&mut network, &machine)?;
+    }
+    if network.fidelity == Fidelity::Ethernet {
+        ethernet::fill(&mut network, &machine)?;
     }
     Ok(r::Hardware {
         name: name("name", written.name.unwrap_or_else(|| stem.into()))?,

@@ -14,7 +14,7 @@ use crate::placement::{JobPlacement, Placement};
 pub use odonata_device::DeviceModel;
 pub use odonata_host::settings::{Collectives, Mpi, Progress};
 use odonata_network::Fidelities;
-pub use odonata_network::routing::{Divert, Intermediate, Selection, Ties, Up, VcRule};
+pub use odonata_network::routing::{Divert, InGroup, Intermediate, Selection, Ties, Up, VcRule};
 pub use odonata_network::settings::*;
 pub use odonata_storage::settings::{Assignment, Device, Position, Storage};
 pub use odonata_storage::{FileLayout, Layout as StorageLayout};

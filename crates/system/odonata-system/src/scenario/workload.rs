@@ -55,7 +55,7 @@ macro_rules! workload_table {
             /// Synthetic traffic: each rank to one other.
             Permutation(table::Permutation),
             /// Synthetic traffic: to the neighbors on a grid of 1 to 4 dimensions.
-            Neighbours(table::Neighbours),
+            Neighbors(table::Neighbors),
             /// Synthetic traffic: a share of it to few ranks, the rest to all others with equal probability.
             HotSpot(table::HotSpot),
             /// Synthetic traffic: all to one rank, or to few.
@@ -96,7 +96,7 @@ macro_rules! workload_table {
                     W::Uniform(table) => table.into(),
                     W::NextGroup(table) => table.into(),
                     W::Permutation(table) => table.into(),
-                    W::Neighbours(table) => table.into(),
+                    W::Neighbors(table) => table.into(),
                     W::HotSpot(table) => table.into(),
                     W::Incast(table) => table.into(),
                     W::AllToAll(table) => table.into(),

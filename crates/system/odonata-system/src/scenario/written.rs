@@ -31,7 +31,8 @@ pub struct Written {
     pub seed: u64,
     /// A set of keys to start from: "codes-compatible" (the MFNetSim case study as it was run) or "mfnetsim" (as its
     /// paper describes it); a machine without jobs: "theta", "edison", "cori-like", "cori-like-authors", "trinity" (Cray
-    /// XC), "bluegene-p", "bluegene-q", "frontier-like" (Slingshot), "dgx-h100-superpod-like" (GPUs with rails);
+    /// XC), "bluegene-p", "bluegene-q", "frontier", "frontier-like", "lumi" (Slingshot), "leonardo", "marenostrum5" (InfiniBand),
+    /// "fugaku" (Tofu), "dgx-h100-superpod", "dgx-h100-superpod-like", "dgx-gb200" (GPUs with rails);
     /// BookSim 2's router without a machine: "booksim". Keys of this file replace those of the preset one by one.
     /// Default: none.
     pub preset: Option<String>,

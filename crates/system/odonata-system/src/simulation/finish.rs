@@ -111,8 +111,13 @@ impl Simulation {
         let cut = cut_series(&parts[0], now);
         let cut_links = cut_link_series(&self.scenario, self.plan.topology(), now);
         let hosts = &parts[0].hosts;
-        let starts: Vec<Option<Time>> = (0..hosts.jobs()).map(|job| hosts.started(job, &look.jobs)).collect();
-        let (unfinished, unsent) = (hosts.unfinished_work(&look.jobs), hosts.unsent(&look.jobs));
+        let starts: Vec<Option<Time>> = (0..hosts.jobs())
+            .map(|job| look.jobs.started(hosts.plans(), job))
+            .collect();
+        let (unfinished, unsent) = (
+            look.jobs.unfinished_work(hosts.plans()),
+            look.jobs.unsent(hosts.plans()),
+        );
         let measured = parts.into_iter().map(|part| part.measured(now));
         let measured = MachineMeasured::join(measured).expect("a process has at least one part");
         let Some(gathered) = self.group.gather((audit, deadlock, measured))? else {

@@ -3,7 +3,7 @@
 use super::Simulation;
 use crate::build::Plan;
 use odonata_engine::{PartView, Time};
-use odonata_host::{Hosts, JobStatuses};
+use odonata_host::JobStatuses;
 use odonata_machine::{Event, Machine};
 use serde::{Deserialize, Serialize};
 
@@ -68,13 +68,8 @@ impl Look {
         }
         let mut parcels = part.remote_events.peekable();
         self.counts |= parcels.peek().is_some();
-        self.goes_on |= parcels.any(|event| {
-            event
-                .message()
-                .is_some_and(|message| Hosts::is_progress_message(&message.content))
-        }) || fabric
-            .messages()
-            .any(|message| Hosts::is_progress_message(&message.content));
+        self.goes_on |= parcels.any(|event| event.message().is_some_and(|message| !message.content.is_synthetic()))
+            || fabric.messages().any(|message| !message.content.is_synthetic());
         for event in part.events {
             match event {
                 Event::Host(event) => {

@@ -71,11 +71,12 @@ impl Explanation<'_> {
     pub(super) fn overflow(&mut self, parts: &[Machine]) -> Result<String, String> {
         let waiting = self.waiting(parts)?;
         let most = self.scenario.nic.message_queue;
-        let Some(Overflow { at, node }) = waiting.overflow else {
+        let Some(Overflow { at, node: interface }) = waiting.overflow else {
             return Ok(format!(
                 "more messages waited at a NIC than nic.message_queue allows, {most}"
             ));
         };
+        let node = interface / self.scenario.machine.interfaces;
         Ok(format!(
             "at {:.9} s, more messages waited at the NIC of node {node}{} than nic.message_queue allows, {most}: the \
              offered load exceeds the accepted load; {} messages wait at all NICs",

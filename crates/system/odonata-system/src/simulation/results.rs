@@ -4,8 +4,9 @@ use super::Progress;
 use crate::check::proof;
 use crate::cost::Cost;
 use crate::outcome::Outcome;
-use crate::results::{ArrowError, QueueSeriesRow, Row, Rows, TIMELINE_TABLES, Table};
+use crate::results::{ArrowError, ETHERNET_TABLES, QueueSeriesRow, Row, Rows, TIMELINE_TABLES, Table};
 use crate::scenario::Resolved;
+use crate::scenario::resolved::Fidelity;
 use crate::scenario::resolved::Scheduler as SchedulerKind;
 use crate::schedule;
 use odonata_engine::{Figures, Time};
@@ -71,7 +72,7 @@ impl Results {
         self.state_bytes as f64 / f64::from(self.nodes)
     }
 
-    /// The tables; those of a timeline and of queues only if they were recorded.
+    /// The tables; those of a timeline, of queues and of an Ethernet only if they were recorded.
     ///
     /// # Errors
     /// The texts of a column exceed 2 GiB.
@@ -79,6 +80,9 @@ impl Results {
         let mut tables = self.rows.tables()?;
         if self.scenario.run.timeline.is_none() {
             tables.retain(|table| !TIMELINE_TABLES.contains(&table.name));
+        }
+        if !self.scenario.has_fidelity(Fidelity::Ethernet) {
+            tables.retain(|table| !ETHERNET_TABLES.contains(&table.name));
         }
         if self.scenario.run.queue_links.is_empty() {
             tables.retain(|table| table.name != QueueSeriesRow::TABLE);

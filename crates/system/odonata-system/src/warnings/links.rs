@@ -9,26 +9,42 @@ use crate::scenario::Scenario;
 /// A class of links gets a warning if its rate is below this share of the rest of the machine's.
 const FAR_BELOW: f64 = 1.0 / 8.0;
 
-/// Tables of links that the machine does not have, unless they are from a preset, which may be for several machines.
+/// Tables of links that machines of this kind do not have.
 pub(super) fn absent(scenario: &Scenario) -> Vec<Warning> {
     let kind = &scenario.resolved.machine.kind;
-    let of_preset = scenario.document.leftovers("network.links", "");
-    let absent = |class: &LinkClass| {
-        let written = scenario.document.has(&format!("network.links.{}", class.name()));
-        written && !of_preset.contains(class.name()) && !kind.link_classes().contains(class)
-    };
-    let classes = LinkClass::ALL.into_iter().filter(absent);
+    let classes = written(scenario).filter(|class| !kind.link_classes().contains(class));
     classes
-        .map(|class| Warning {
-            key: format!("network.links.{}", class.name()),
-            message: format!(
-                "machines of kind {} have no {} links: the table has no effect",
-                kind.name(),
-                class.name()
-            ),
-            expected: "no such table".into(),
-        })
+        .map(|class| without_effect(class, &format!("machines of kind {}", kind.name()), "have"))
         .collect()
+}
+
+/// Tables of links that only other sizes of this kind of machine have, e.g. global links of a single group.
+pub(crate) fn unused(scenario: &Scenario, topology: &Topology) -> Vec<Warning> {
+    let kind = &scenario.resolved.machine.kind;
+    let exists = |class| {
+        let mut connected = (0..topology.ports()).filter(|&port| topology.peer(port) != Peer::Free);
+        connected.any(|port| topology.class(port) == class)
+    };
+    let classes = written(scenario).filter(|&class| kind.link_classes().contains(&class) && !exists(class));
+    classes
+        .map(|class| without_effect(class, "this machine", "has"))
+        .collect()
+}
+
+/// Classes with a table, unless it is from a preset, which may be for several machines.
+fn written(scenario: &Scenario) -> impl Iterator<Item = LinkClass> {
+    let of_preset = scenario.document.leftovers("network.links", "");
+    LinkClass::ALL.into_iter().filter(move |class| {
+        scenario.document.has(&format!("network.links.{}", class.name())) && !of_preset.contains(class.name())
+    })
+}
+
+fn without_effect(class: LinkClass, machine: &str, has: &str) -> Warning {
+    Warning {
+        key: format!("network.links.{}", class.name()),
+        message: format!("{machine} {has} no {} links: the table has no effect", class.name()),
+        expected: "no such table".into(),
+    }
 }
 
 /// A class of links whose rate for uniform traffic over all nodes is far below that of the other classes, e.g. because
@@ -97,6 +113,31 @@ mod tests {
         let loaded = scenario::load_to_check(text, "scenario.toml", &[], None, "").expect("it is a scenario");
         let routing = crate::build::routing(&loaded.resolved).unwrap();
         far_slower(&loaded, routing.topology())
+    }
+
+    /// One group has no global links, and a tree of two levels none above its pods; three levels have them.
+    #[test]
+    fn a_class_that_this_size_of_machine_lacks_is_named() {
+        let found = |machine: &str| {
+            let text = format!("{machine}[network.links.global]\nbandwidth = \"1 GB/s\"\n");
+            let loaded = scenario::load_to_check(&text, "scenario.toml", &[], None, "").expect("it is a scenario");
+            let routing = crate::build::routing(&loaded.resolved).unwrap();
+            assert_eq!(absent(&loaded), []);
+            unused(&loaded, routing.topology())
+        };
+        let dragonfly = |groups: u32| {
+            let sizes = "routers_per_group = 4\nnodes_per_router = 1\nglobal_ports_per_router = 1\n";
+            found(&format!("[machine.dragonfly]\ngroups = {groups}\n{sizes}"))
+        };
+        let tree = |levels: u32| found(&format!("[machine.fat-tree]\nradix = 4\nlevels = {levels}\n"));
+        assert_eq!(dragonfly(1).len(), 1);
+        assert_eq!(dragonfly(1)[0].key, "network.links.global");
+        assert_eq!(
+            dragonfly(1)[0].message,
+            "this machine has no global links: the table has no effect"
+        );
+        assert_eq!((dragonfly(2), tree(3)), (vec![], vec![]));
+        assert_eq!(tree(2).len(), 1);
     }
 
     /// On a torus of 4 x 4 a packet crosses 2 x 1 links in the mean, itself included, and 16 nodes have 64 links of

@@ -362,9 +362,29 @@ fn switches_reduce_in_two_exchanges() {
     );
 }
 
+/// Each of h hosts of one GPU sends n bytes once, whatever h is: both halves one after the other on its interface, and the
+/// messages that wait for all hosts.
+#[test]
+fn switches_between_hosts_take_the_bytes_once() {
+    let bytes = 1_u64 << 20;
+    for hosts in [2_u32, 8, 32] {
+        let rows = rows(&by_trees(hosts, 1, "collnet", bytes));
+        assert!(rows.ranks.iter().all(|row| row.bytes_sent == bytes));
+        let half = (bytes / 2) as f64;
+        let least = 2000.0 + OS + 2.0 * (half - 1.0) * G + GAP + L + OR + 300.0;
+        // Those to and from the first host are one after the other at its interface and its processor.
+        let most = least + 2.0 * (OS + L + OR) + f64::from(hosts) * (OS + OR + 2.0 * GAP);
+        assert!(
+            (least..most).contains(&elapsed_ns(&rows)),
+            "{hosts} hosts: {} {least} {most}",
+            elapsed_ns(&rows)
+        );
+    }
+}
+
 #[test]
 fn trees_of_nccl_have_one_digest_on_every_scheduler() {
-    for algorithm in ["tree", "nvls"] {
+    for algorithm in ["tree", "nvls", "collnet"] {
         assert_one_digest("nccl-trees", |overrides| {
             let text = by_trees(24, 4, algorithm, 300_000).replace("1 TiB", "20 kB");
             let results = run_in(Path::new("."), &text, overrides);

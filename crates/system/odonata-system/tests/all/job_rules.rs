@@ -253,8 +253,8 @@ fn a_job_without_new_keys_is_the_same_with_them_at_their_defaults() {
 #[test]
 fn every_pattern_runs_from_its_key() {
     for (key, ranks) in [
-        ("neighbours = { dims = [3, 4], wrap = false", 12),
-        ("neighbours = { reach = \"box\", turn = \"in-order\"", 12),
+        ("neighbors = { dims = [3, 4], wrap = false", 12),
+        ("neighbors = { reach = \"box\", turn = \"in-order\"", 12),
         ("hot-spot = { share = 0.3, targets = [1, 5]", 12),
         ("incast = { targets = [3]", 12),
         ("all-to-all = { on = \"20 us\", off = \"100 us\"", 12),
@@ -449,8 +449,8 @@ fn patterns_that_do_not_fit_the_job_are_refused_at_the_key_to_blame() {
         (12, "shuffle = { ", "shuffle", "a power of two"),
         (4, "tornado = { dims = [2, 2], ", "tornado.dims", "sends nothing"),
         (2, "tornado = { ", "tornado", "sends nothing"),
-        (12, "neighbours = { dims = [5, 2], ", "neighbours.dims", "make 10 ranks"),
-        (12, "neighbours = { dimensions = 7, ", "neighbours", "7 dimensions"),
+        (12, "neighbors = { dims = [5, 2], ", "neighbors.dims", "make 10 ranks"),
+        (12, "neighbors = { dimensions = 7, ", "neighbors", "7 dimensions"),
         (12, "hot-spot = { share = 0.0, ", "hot-spot.share", "a share of 0"),
         (12, "hot-spot = { ", "hot-spot", "\"share\" is missing"),
         (

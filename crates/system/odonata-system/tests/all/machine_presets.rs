@@ -25,7 +25,7 @@ fn cables(description: &Description) -> Vec<(&str, u64)> {
 
 #[test]
 fn every_preset_but_that_of_a_router_is_a_machine() {
-    assert_eq!(presets::names().count(), 12);
+    assert_eq!(presets::names().count(), 19);
     for preset in presets::names().filter(|&preset| preset != "booksim") {
         let found = machine(preset);
         assert!(found.nodes > 0 && found.diameter.nodes > 0, "{preset}");
@@ -117,6 +117,16 @@ fn frontier_has_270_tb_per_s_between_its_groups() {
     assert!((rate / 270e12 - 1.0).abs() < 0.01, "{rate}");
 }
 
+/// The same machine in whole nodes.
+#[test]
+fn frontier_has_nodes_with_four_interfaces() {
+    let (whole, interfaces) = (machine("frontier"), machine("frontier-like"));
+    assert_eq!((whole.groups, whole.nodes), (74, 9_472));
+    assert_eq!(whole.routers, interfaces.routers);
+    assert_eq!(cables(&whole), cables(&interfaces));
+    assert_eq!(whole.nodes_per_router, [4, 4]);
+}
+
 #[test]
 fn frontier_slows_down_the_flows_that_congest_an_interface() {
     let network = scenario::load_hardware("preset = \"frontier-like\"\n", "frontier", &[], "")
@@ -125,10 +135,21 @@ fn frontier_slows_down_the_flows_that_congest_an_interface() {
     assert_eq!(network.congestion_control.kind, CongestionKind::PerFlow);
 }
 
+/// Eight racks of 72 GPUs, a leaf for each GPU of a rack, eight spines.
+#[test]
+fn a_unit_of_gb200_has_eight_racks_of_72() {
+    let found = machine("dgx-gb200");
+    assert_eq!((found.nodes, found.routers), (8 * 72, 8 * 72 + 8 + 72 + 8));
+    let of = |class: &str| found.links.iter().find(|links| links.class == class).unwrap();
+    assert_eq!([of("column").cables, of("global").cables], [576, 72 * 8]);
+}
+
 /// Four scalable units of 32 hosts of 8 GPUs; 8 leaves each, 16 spines, all of 64 ports; 50 GB/s of every GPU up to the spines.
 #[test]
 fn a_superpod_has_the_switches_of_its_reference_architecture() {
     let found = machine("dgx-h100-superpod-like");
+    let other = machine("dgx-h100-superpod");
+    assert_eq!((found.nodes, found.routers), (other.nodes, other.routers));
     assert_eq!(found.nodes, 1_024);
     let leaves_and_spines = 4 * 8 + 16;
     // GPUs, the switches in hosts, leaves and spines.
@@ -193,6 +214,13 @@ fn prove(preset: &str, every: bool) {
             ("ugal", detours),
             ("progressive-adaptive", detours),
         ],
+        "dragonfly-plus" => &[
+            ("minimal", &[""]),
+            ("valiant", &[""]),
+            ("ugal", &[""]),
+            ("progressive-adaptive", &[""]),
+        ],
+        "fat-tree" => &[("nearest-common-ancestor", &["up = \"random\""]), ("up-down", &[""])],
         "rail-optimized" => &[
             ("minimal", &["up = \"random\""]),
             ("pxn", &["up = \"random\""]),
@@ -217,4 +245,50 @@ fn prove(preset: &str, every: bool) {
             );
         }
     }
+}
+
+/// 276 pairs of groups with 20 cables each, 62 links per switch at most.
+#[test]
+fn lumi_has_20_cables_between_groups_and_16_interfaces_per_switch() {
+    let found = machine("lumi");
+    assert_eq!((found.groups, found.nodes, found.routers), (24, 24 * 32 * 16, 24 * 32));
+    assert!(found.ports_per_router[1] <= 64);
+    let global = found.links.iter().find(|links| links.class == "global").unwrap();
+    assert_eq!(global.cables, 276 * 20);
+}
+
+/// Leaf: 10, 18 or 35 nodes and 18 cables up; spine: 18 leaves and 18 cables to each of 21 cells over 18 spines.
+#[test]
+fn leonardo_has_18_cables_between_cells_of_three_sizes() {
+    let found = machine("leonardo");
+    let nodes = 18 * (19 * 10 + 18 + 2 * 35);
+    assert_eq!((found.groups, found.nodes, found.routers), (22, nodes, 22 * 36));
+    assert_eq!(found.ports_per_router, [40, 35 + 18]);
+    let global = found.links.iter().find(|links| links.class == "global").unwrap();
+    assert_eq!(global.cables, 22 * 21 / 2 * 18);
+}
+
+#[test]
+fn marenostrum5_has_35_racks_of_32_nodes() {
+    let found = machine("marenostrum5");
+    assert_eq!((found.nodes, found.diameter.routers), (7 * 5 * 32, 4));
+}
+
+#[test]
+fn fugaku_is_a_torus_of_the_shape_of_a_job() {
+    let found = machine("fugaku");
+    assert_eq!((found.nodes, found.diameter.routers), (64, 6));
+}
+
+#[test]
+fn hosts_of_a_preset_are_placed_by_their_names() {
+    let load = |rule: &str| {
+        let text = format!("preset = \"lumi\"\n[[jobs]]\nranks = 2\nplacement = {rule}\nworkload.milc = {{}}\n");
+        scenario::load(&text, "s.toml", &[], None, "").map(|scenario| scenario.placement.jobs[0].nodes.clone())
+    };
+    let by_name = load("{ hosts = [\"x1302c0s3b0n0\", \"nid006743\"] }").unwrap();
+    assert_eq!(by_name, load(&format!("{{ nodes = {by_name:?} }}")).unwrap());
+    let error = load("{ hosts = [\"x1302c0s3b0n0\", \"lrdn0001\"] }").unwrap_err();
+    assert_eq!(error.key, "jobs.0.placement.hosts.1", "{error}");
+    assert!(error.expected.contains("x1302c0s3b0n0"), "{error}");
 }

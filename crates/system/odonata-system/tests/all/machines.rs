@@ -29,6 +29,12 @@ fn every_family_has_the_sizes_of_its_formula() {
              arrangement = \"circulant\" }",
             (36, 72, 9),
         ),
+        // 3 groups of the first kind, 2 of another with 1 node per router
+        (
+            "dragonfly = { groups = 5, routers_per_group = 4, nodes_per_router = 2, global_ports_per_router = 3, \
+             cables = 3, other_groups = [{ groups = 2, nodes = 1, cables = 1, cables_to = [2] }] }",
+            (20, 3 * 4 * 2 + 2 * 4, 5),
+        ),
         // g r c routers
         (
             "dragonfly-2d = { groups = 5, rows = 2, columns = 3, column_cables = 2, nodes_per_router = 2, \
@@ -41,7 +47,14 @@ fn every_family_has_the_sizes_of_its_formula() {
              global_ports_per_spine = 2 }",
             (25, 60, 5),
         ),
+        // a kind of one group with 5 nodes per leaf
+        (
+            "dragonfly-plus = { groups = 5, leaves_per_group = 3, spines_per_group = 2, nodes_per_leaf = 4, \
+             global_ports_per_spine = 2, cables = 1, other_groups = [{ groups = 1, nodes = 5 }] }",
+            (25, 4 * 12 + 15, 5),
+        ),
         ("torus = { dims = [4, 3, 5], nodes_per_router = 2 }", (60, 120, 5)),
+        ("torus = { dims = [4, 2, 5], open_dims = [1] }", (40, 40, 5)),
         ("mesh = { dims = [4, 4] }", (16, 16, 4)),
         // n k^(n-1) routers, k^n nodes; k pods and the top level
         ("fat-tree = { k = 4, n = 3 }", (48, 64, 5)),
@@ -104,6 +117,44 @@ fn sizes_that_cannot_be_are_refused_with_key_and_bound() {
         ("torus = {}", "machine.torus.dims", "such as [8, 8, 8]"),
         ("torus = { dims = [] }", "machine.torus.dims", "1 to 16 numbers"),
         ("torus = { dims = [4, 0] }", "machine.torus.dims.1", "1 to 1048576"),
+        (
+            "torus = { dims = [4, 3], open_dims = [2] }",
+            "machine.torus.open_dims.0",
+            "0 to 1",
+        ),
+        (
+            "torus = { dims = [4, 3], open_dims = [1, 1] }",
+            "machine.torus.open_dims.1",
+            "every dimension once",
+        ),
+        (
+            "torus = { dims = [4], open_dims = [0] }",
+            "machine.torus.open_dims",
+            "machine.mesh",
+        ),
+        (
+            "mesh = { dims = [4, 3], open_dims = [0] }",
+            "machine.mesh.open_dims",
+            "machine.torus",
+        ),
+        (
+            "dragonfly = { groups = 5, routers_per_group = 4, nodes_per_router = 2, global_ports_per_router = 2, \
+             other_groups = [{ groups = 2 }] }",
+            "machine.dragonfly.cables",
+            "a number",
+        ),
+        (
+            "dragonfly = { groups = 5, routers_per_group = 4, nodes_per_router = 2, global_ports_per_router = 2, \
+             cables = 2, other_groups = [{ groups = 5 }] }",
+            "machine.dragonfly.other_groups.0.groups",
+            "fewer than groups, 5, in all",
+        ),
+        (
+            "dragonfly-plus = { groups = 5, leaves_per_group = 3, spines_per_group = 2, nodes_per_leaf = 4, \
+             global_ports_per_spine = 2, cables = 1, other_groups = [{ groups = 1, cables_to = [2] }] }",
+            "machine.dragonfly-plus.other_groups",
+            "fewer cables, or more global ports",
+        ),
         (
             "mesh = { dims = [4096, 4096, 4096] }",
             "machine.mesh",

@@ -44,7 +44,7 @@ fn two_pairs(of_flows: &str, of_packets: &str) -> String {
 
 /// Two pairs of nodes whose messages share a global cable with half of the bandwidth that they need take the same time,
 /// whichever of them is simulated as flows: packets and flows get equal shares. The time is that of both in packets,
-/// and of both as flows, within 3 %.
+/// and of both as flows, within 3%.
 #[test]
 fn flows_and_packets_get_equal_shares_of_a_cable() {
     let network = "links.global = { bandwidth = \"10 GB/s\", latency = \"300 ns\" }";

@@ -374,7 +374,7 @@ fn a_placement_rule_is_exactly_one() {
         assert!(
             error
                 .expected
-                .contains("exactly one of nodes, clients, dims (with block), file (with slot)"),
+                .contains("exactly one of nodes, hosts, clients, dims (with block), file (with slot)"),
             "{error}"
         );
     }

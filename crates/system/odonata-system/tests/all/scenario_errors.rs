@@ -44,12 +44,12 @@ fn an_unknown_key_is_shown_with_its_neighbours_and_the_nearest() {
     assert_eq!(error.column, Some(3));
     says(
         &error,
-        "one of fidelity, analytic, packet, flit, switching",
+        "one of fidelity, analytic, ethernet, packet, header, flit, switching",
         "did you mean \"packet\"?",
     );
     assert_eq!(
         error.to_string(),
-        "scenario.toml:7:3: network.pakcet: unknown key \"pakcet\"; expected one of fidelity, analytic, packet, flit, \
+        "scenario.toml:7:3: network.pakcet: unknown key \"pakcet\"; expected one of fidelity, analytic, ethernet, packet, header, flit, \
          switching, router, input_queues, arbitration, router_delay, pipeline, links, routing, traffic_classes, congestion_control, coupling_interval, clock; did you mean \"packet\"?"
     );
 }
@@ -64,6 +64,89 @@ fn a_queue_for_each_output_needs_routers_whose_packets_wait_for_outputs_alone() 
         assert_eq!(error.key, "nic.send_queues", "{error}");
         says(&error, "\"one\", or network.router = \"input-queued\"", "");
     }
+}
+
+#[test]
+fn what_interfaces_and_links_add_to_packets_needs_packets_and_routers_that_take_it() {
+    let pipelined = "router = \"pipelined\"\nclock = \"1 ns\"";
+    let (flow, analytic) = ("fidelity = \"flow\"", "fidelity = \"analytic\"");
+    for (network, nic, key, expected) in [
+        (
+            flow,
+            "queues = \"per-peer\"",
+            "nic.queues",
+            "\"fifo\", or fidelity = \"packet\"",
+        ),
+        (
+            analytic,
+            "queues = \"per-peer\"",
+            "nic.queues",
+            "\"fifo\", or fidelity = \"packet\"",
+        ),
+        (
+            flow,
+            "message_gap = \"5 ns\"",
+            "nic.message_gap",
+            "\"0 s\", or fidelity = \"packet\"",
+        ),
+        (
+            flow,
+            "message_rates = [{ above = \"1 MiB\", rate = \"5 GB/s\" }]",
+            "nic.message_rates",
+            "no such key, or fidelity = \"packet\"",
+        ),
+        (
+            pipelined,
+            "receive_rate = \"1 GB/s\"",
+            "nic.receive_rate",
+            "a smaller network.links.terminal.bandwidth",
+        ),
+        (
+            &format!("{pipelined}\nheader = \"8 B\""),
+            "",
+            "network.header",
+            "none, or another network.router",
+        ),
+        (
+            &format!("{analytic}\nheader = \"8 B\""),
+            "",
+            "network.header",
+            "none, or fidelity = \"packet\"",
+        ),
+        (
+            "header = \"5 KiB\"",
+            "",
+            "network.header",
+            "up to network.packet, 4 KiB",
+        ),
+    ] {
+        let error = error(&with(&format!("[network]\n{network}\n[nic]\n{nic}\n{JOB}")));
+        assert_eq!(error.key, key, "{error}");
+        says(&error, expected, "");
+    }
+    let routing = "[network.routing]\nalgorithm = \"ugal\"\nin_group = \"adaptive\"\nvc_rule = \"phase\"\n\
+                   deadlock_check = \"warn\"\n";
+    let error = error(&with(&format!("{routing}{JOB}")));
+    assert_eq!(error.key, "network.routing.in_group", "{error}");
+    says(&error, "\"minimal\", or vc_rule = \"stage\"", "");
+}
+
+#[test]
+fn rates_of_long_sums_need_a_first_rate_and_increasing_sizes() {
+    let rate = "{ above = \"1 MiB\", rate = \"5 GB/s\" }";
+    let wrong = error(&with(&format!("[mpi]\nreduce_rates = [{rate}]\n{JOB}")));
+    assert_eq!(wrong.key, "mpi.reduce_rates", "{wrong}");
+    says(&wrong, "with mpi.reduce_rate", "");
+    let wrong = error(&with(&format!(
+        "[mpi]\nreduce_rate = \"9 GB/s\"\nreduce_rates = [{rate}, {rate}]\n{JOB}"
+    )));
+    assert_eq!(wrong.key, "mpi.reduce_rates.1.above", "{wrong}");
+    let wrong = error(&with(&format!("[mpi]\ncopy_rates = [{rate}]\n{JOB}")));
+    assert_eq!(wrong.key, "mpi.copy_rates", "{wrong}");
+    let wrong = error(&with(&format!("[nic]\nmessage_rates = [{rate}, {rate}]\n{JOB}")));
+    assert_eq!(wrong.key, "nic.message_rates.1.above", "{wrong}");
+    let wrong = error(&with(&format!("[mpi]\nlibrary = \"openmpi\"\n{JOB}")));
+    assert_eq!(at(&wrong), (Some(7), "mpi.library", Some("\"openmpi\"")));
 }
 
 #[test]
@@ -423,7 +506,7 @@ fn an_override_of_an_unknown_key_is_called_an_override() {
     );
     says(
         &error,
-        "one of fidelity, analytic, packet, flit",
+        "one of fidelity, analytic, ethernet, packet, header, flit",
         "did you mean \"packet\"?",
     );
     assert!(
@@ -1179,4 +1262,18 @@ fn waits_are_kept_for_lost_time() {
         says(&error, expected, "");
         assert!(error.to_string().contains(message), "{error}");
     }
+}
+
+#[test]
+fn a_job_without_double_brackets_and_a_workload_among_the_keys_of_a_job_have_hints() {
+    let table = error(&with("[jobs.all_to_all]\nranks = 4\n"));
+    assert_eq!(at(&table), (Some(6), "jobs", Some("a table")));
+    says(
+        &table,
+        "an array",
+        "every table of an array has a header of its own, [[NAME]]",
+    );
+    let key = error(&with(&format!("{JOB}[jobs.all_to_all]\n")));
+    assert_eq!(at(&key), (Some(9), "jobs.0.all_to_all", Some("\"all_to_all\"")));
+    says(&key, "one of name, count", "[jobs.workload.stencil]");
 }

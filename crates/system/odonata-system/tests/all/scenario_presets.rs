@@ -212,3 +212,32 @@ fn jobs_draw_permutations_of_their_own() {
     assert_ne!(targets[0], targets[1]);
     assert_eq!(load(&text).resolved.jobs[0].workload, targets[0]);
 }
+
+#[test]
+fn the_keys_of_an_mpi_library_lie_below_those_of_preset_file_and_override() {
+    let threshold = |text: &str, overrides: &[&str]| {
+        let text =
+            format!("{text}\n[machine.torus]\ndims = [4]\n[[jobs]]\nranks = 2\nworkload = {{ barrier = {{}} }}\n");
+        let overrides: Vec<String> = overrides.iter().map(|one| one.to_string()).collect();
+        let scenario = scenario::load(&text, "s.toml", &overrides, None, "").unwrap_or_else(|error| panic!("{error}"));
+        scenario.resolved.mpi
+    };
+    let plain = threshold("", &[]);
+    let library = threshold("mpi.library = \"cray-mpich-ofi\"", &[]);
+    assert_eq!(
+        (plain.acknowledged_above, library.acknowledged_above),
+        (None, Some(Bytes(192)))
+    );
+    let file = threshold(
+        "[mpi]\nlibrary = \"cray-mpich-ofi\"\nacknowledged_above = \"none\"",
+        &[],
+    );
+    assert_eq!(
+        (file.acknowledged_above, file.eager_threshold),
+        (None, library.eager_threshold)
+    );
+    assert_eq!(threshold("", &["mpi.library=cray-mpich-ofi"]), library);
+    // MPICH is what the table has without a library.
+    let mpich = threshold("mpi.library = \"mpich\"", &[]);
+    assert_eq!(odonata_host::settings::Mpi { library: None, ..mpich }, plain);
+}

@@ -33,7 +33,7 @@ pub enum Algorithm {
     ScatterRecursiveDoubling,
     /// Broadcast: binomial scatter, then all-gather around a ring.
     ScatterRing,
-    /// Root to all or all to root directly; scan: from rank to rank; all-to-all: all messages posted at once.
+    /// Root to all or all to root directly; scan: from rank to rank; all-to-all and all-gather: all messages posted at once.
     Linear,
     /// Broadcast, reduce: segments along a chain of all ranks (Open MPI's "pipeline").
     Chain {
@@ -50,7 +50,7 @@ pub enum Algorithm {
         /// Maximum message size on the tree, in bytes.
         segment: u32,
     },
-    /// Reduce: segments along a binomial tree.
+    /// Broadcast, reduce: segments along a binomial tree; a broadcast sends to all children at once.
     SegmentedBinomial {
         /// Maximum message size, in bytes.
         segment: u32,
@@ -75,6 +75,32 @@ pub enum Algorithm {
     Pairwise,
     /// All-to-all on a power of two: in step `i` each rank swaps with rank xor i.
     PairwiseExchange,
+    /// All-gather on a power of two: over distances p/2, ..., 2, 1, one message per block.
+    Sparbit,
+    /// All-gather, reduce-scatter, all-to-all on a power of two: a bine butterfly; blocks are reordered by copies.
+    BinePermute,
+    /// All-gather, reduce-scatter on a power of two: a bine butterfly; ranks are renumbered by one exchange.
+    BineSend,
+    /// All-gather on a power of two: a bine butterfly, one message per block.
+    BineBlockByBlock,
+    /// All-gather on a power of two: a bine butterfly over growing distances, in which blocks are at most two ranges.
+    BineTwoBlocks,
+    /// All-reduce on a power of two: whole vectors along a bine butterfly; broadcast, reduce, gather, scatter: a bine
+    /// tree.
+    BineLatency,
+    /// All-reduce, broadcast, reduce on a power of two: two halves of reduce-scatter, scatter, gather and all-gather along
+    /// bine butterflies and trees.
+    BineBandwidth,
+    /// All-reduce: `BineBandwidth` with segments in its reduce-scatter.
+    BineSegmented {
+        /// Maximum message size of the reduce-scatter, in bytes.
+        segment: u32,
+    },
+    /// Barrier, all-reduce: up a tree of network interfaces to rank 0 and down again, without the processors.
+    Offload {
+        /// Maximum number of children in the tree, at least 1.
+        radix: u32,
+    },
     /// All-to-all: a window of sends and receives is posted at once and waited for (MPICH's throttle).
     Scattered {
         /// How many.
@@ -83,8 +109,8 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// All algorithms; segments and windows are 0.
-    pub const ALL: [Algorithm; 25] = [
+    /// All algorithms; segments and windows are 0, trees are binary.
+    pub const ALL: [Algorithm; 34] = [
         Algorithm::Dissemination,
         Algorithm::DoubleRing,
         Algorithm::Tree,
@@ -110,6 +136,15 @@ impl Algorithm {
         Algorithm::Pairwise,
         Algorithm::PairwiseExchange,
         Algorithm::Scattered { window: 0 },
+        Algorithm::Sparbit,
+        Algorithm::BinePermute,
+        Algorithm::BineSend,
+        Algorithm::BineBlockByBlock,
+        Algorithm::BineTwoBlocks,
+        Algorithm::BineLatency,
+        Algorithm::BineBandwidth,
+        Algorithm::BineSegmented { segment: 0 },
+        Algorithm::Offload { radix: 2 },
     ];
 
     /// Its index in [`Algorithm::ALL`].
@@ -140,6 +175,15 @@ impl Algorithm {
             Algorithm::Pairwise => 22,
             Algorithm::PairwiseExchange => 23,
             Algorithm::Scattered { .. } => 24,
+            Algorithm::Sparbit => 25,
+            Algorithm::BinePermute => 26,
+            Algorithm::BineSend => 27,
+            Algorithm::BineBlockByBlock => 28,
+            Algorithm::BineTwoBlocks => 29,
+            Algorithm::BineLatency => 30,
+            Algorithm::BineBandwidth => 31,
+            Algorithm::BineSegmented { .. } => 32,
+            Algorithm::Offload { .. } => 33,
         }
     }
 
@@ -171,12 +215,21 @@ impl Algorithm {
             Algorithm::Pairwise => "pairwise",
             Algorithm::PairwiseExchange => "pairwise-exchange",
             Algorithm::Scattered { .. } => "scattered",
+            Algorithm::Sparbit => "sparbit",
+            Algorithm::BinePermute => "bine-permute",
+            Algorithm::BineSend => "bine-send",
+            Algorithm::BineBlockByBlock => "bine-block-by-block",
+            Algorithm::BineTwoBlocks => "bine-two-blocks",
+            Algorithm::BineLatency => "bine-latency",
+            Algorithm::BineBandwidth => "bine-bandwidth",
+            Algorithm::BineSegmented { .. } => "bine-segmented",
+            Algorithm::Offload { .. } => "offload",
         }
     }
 
     /// The same algorithm with these sizes, as far as it has them.
     #[must_use]
-    pub const fn sized(self, AlgorithmSizes { segment, window }: AlgorithmSizes) -> Algorithm {
+    pub const fn sized(self, AlgorithmSizes { segment, window, radix }: AlgorithmSizes) -> Algorithm {
         match self {
             Algorithm::SegmentedRing { .. } => Algorithm::SegmentedRing { segment },
             Algorithm::Chain { .. } => Algorithm::Chain { segment },
@@ -185,6 +238,8 @@ impl Algorithm {
             Algorithm::SegmentedBinomial { .. } => Algorithm::SegmentedBinomial { segment },
             Algorithm::LinearSync { .. } => Algorithm::LinearSync { segment },
             Algorithm::Scattered { .. } => Algorithm::Scattered { window },
+            Algorithm::BineSegmented { .. } => Algorithm::BineSegmented { segment },
+            Algorithm::Offload { .. } => Algorithm::Offload { radix },
             other => other,
         }
     }
@@ -193,7 +248,10 @@ impl Algorithm {
     pub const fn serves(self, kind: Kind) -> bool {
         use Algorithm as A;
         match kind {
-            Kind::Barrier => matches!(self, A::Dissemination | A::RecursiveDoubling | A::DoubleRing | A::Tree),
+            Kind::Barrier => matches!(
+                self,
+                A::Dissemination | A::RecursiveDoubling | A::DoubleRing | A::Tree | A::Offload { .. }
+            ),
             Kind::Broadcast => matches!(
                 self,
                 A::Binomial
@@ -203,6 +261,9 @@ impl Algorithm {
                     | A::Chain { .. }
                     | A::Binary { .. }
                     | A::SplitBinary { .. }
+                    | A::SegmentedBinomial { .. }
+                    | A::BineLatency
+                    | A::BineBandwidth
             ),
             Kind::Allreduce => matches!(
                 self,
@@ -211,6 +272,10 @@ impl Algorithm {
                     | A::Ring
                     | A::SegmentedRing { .. }
                     | A::ReduceBroadcast
+                    | A::BineLatency
+                    | A::BineBandwidth
+                    | A::BineSegmented { .. }
+                    | A::Offload { .. }
             ),
             Kind::Reduce => matches!(
                 self,
@@ -220,21 +285,41 @@ impl Algorithm {
                     | A::Chain { .. }
                     | A::Binary { .. }
                     | A::SegmentedBinomial { .. }
+                    | A::BineLatency
+                    | A::BineBandwidth
             ),
-            Kind::Gather => matches!(self, A::Binomial | A::Linear | A::LinearSync { .. }),
-            Kind::Scatter => matches!(self, A::Binomial | A::Linear),
+            Kind::Gather => matches!(self, A::Binomial | A::Linear | A::LinearSync { .. } | A::BineLatency),
+            Kind::Scatter => matches!(self, A::Binomial | A::Linear | A::BineLatency),
             Kind::Gatherv | Kind::Scatterv => matches!(self, A::Linear),
             Kind::Allgather | Kind::Allgatherv => {
-                matches!(self, A::RecursiveDoubling | A::Bruck | A::Ring | A::NeighborExchange)
+                matches!(
+                    self,
+                    A::RecursiveDoubling
+                        | A::Bruck
+                        | A::Ring
+                        | A::NeighborExchange
+                        | A::Linear
+                        | A::Sparbit
+                        | A::BinePermute
+                        | A::BineSend
+                        | A::BineBlockByBlock
+                        | A::BineTwoBlocks
+                )
             }
             Kind::ReduceScatter | Kind::ReduceScatterBlock => matches!(
                 self,
-                A::RecursiveHalving | A::Pairwise | A::Ring | A::RecursiveDoubling | A::ReduceThenScatter
+                A::RecursiveHalving
+                    | A::Pairwise
+                    | A::Ring
+                    | A::RecursiveDoubling
+                    | A::ReduceThenScatter
+                    | A::BinePermute
+                    | A::BineSend
             ),
             Kind::Scan | Kind::Exscan => matches!(self, A::RecursiveDoubling | A::Linear),
             Kind::Alltoall => matches!(
                 self,
-                A::Bruck | A::Pairwise | A::PairwiseExchange | A::Linear | A::Scattered { .. }
+                A::Bruck | A::Pairwise | A::PairwiseExchange | A::Linear | A::Scattered { .. } | A::BinePermute
             ),
             Kind::Alltoallv => matches!(
                 self,
@@ -251,7 +336,16 @@ impl Algorithm {
             return false;
         }
         match self {
-            Algorithm::ScatterRecursiveDoubling | Algorithm::PairwiseExchange => ranks.is_power_of_two(),
+            Algorithm::ScatterRecursiveDoubling
+            | Algorithm::PairwiseExchange
+            | Algorithm::Sparbit
+            | Algorithm::BinePermute
+            | Algorithm::BineSend
+            | Algorithm::BineBlockByBlock
+            | Algorithm::BineTwoBlocks
+            | Algorithm::BineLatency
+            | Algorithm::BineBandwidth
+            | Algorithm::BineSegmented { .. } => ranks.is_power_of_two(),
             Algorithm::RecursiveDoubling => {
                 let any = matches!(
                     collective.which(),
@@ -270,7 +364,7 @@ impl Algorithm {
 }
 
 /// [`Algorithm::serves`] as a bit per algorithm, for every kind of collective.
-const SERVES: [u32; Kind::ALL.len()] = {
+const SERVES: [u64; Kind::ALL.len()] = {
     let mut serves = [0; Kind::ALL.len()];
     let mut kind = 0;
     while kind < Kind::ALL.len() {

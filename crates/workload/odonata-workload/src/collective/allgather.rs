@@ -1,7 +1,7 @@
 //! All-gather: every rank gets the blocks of all. Also the second half of a scattered broadcast.
 
 use super::blocks::Blocks;
-use super::{Algorithm, Step, back, forward, rounds};
+use super::{Algorithm, Step, back, bine, forward, rounds};
 
 /// Step `index` of an all-gather; `rank < ranks`, `ranks >= 2`.
 pub(super) fn step(algorithm: Algorithm, blocks: &Blocks, rank: u32, ranks: u32, index: u32) -> Option<Step> {
@@ -9,6 +9,15 @@ pub(super) fn step(algorithm: Algorithm, blocks: &Blocks, rank: u32, ranks: u32,
         Algorithm::RecursiveDoubling => doubling(blocks, rank, ranks, index),
         Algorithm::Bruck => bruck(blocks, rank, ranks, index),
         Algorithm::NeighborExchange => neighbors(blocks, rank, ranks, index),
+        Algorithm::Linear => (index < ranks - 1).then(|| {
+            let (to, from) = (back(rank, index + 1, ranks), forward(rank, index + 1, ranks));
+            Step::both((to, blocks.one(rank)), (from, blocks.one(from))).and_more(index + 2 < ranks)
+        }),
+        Algorithm::Sparbit
+        | Algorithm::BinePermute
+        | Algorithm::BineSend
+        | Algorithm::BineBlockByBlock
+        | Algorithm::BineTwoBlocks => bine::allgather(algorithm, blocks, rank, ranks, index),
         _ => ring(blocks, rank, ranks, index),
     }
 }

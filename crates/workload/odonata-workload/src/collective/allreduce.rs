@@ -1,8 +1,8 @@
 //! All-reduce: recursive doubling, reduce-scatter with all-gather, rings, reduce with broadcast.
 
 use super::blocks::Vector;
-use super::tree::Tree;
-use super::{Algorithm, Step, back, forward, power_of_two_within};
+use super::tree::{Tree, up_and_down};
+use super::{Algorithm, Step, back, bine, forward, power_of_two_within};
 
 /// Step `index` of an all-reduce; `rank < ranks`, `ranks >= 2`.
 #[inline]
@@ -18,6 +18,10 @@ pub(super) fn step(algorithm: Algorithm, bytes: u64, count: u64, rank: u32, rank
             index,
         ),
         Algorithm::ReduceBroadcast => Tree { number: rank, ranks }.up_and_down(bytes, index),
+        Algorithm::Offload { radix } => up_and_down(rank, ranks, radix, bytes, index),
+        Algorithm::BineLatency | Algorithm::BineBandwidth | Algorithm::BineSegmented { .. } => {
+            bine::allreduce(algorithm, bytes, count, rank, ranks, index)
+        }
         _ => folded(algorithm, bytes, count, rank, ranks, index),
     }
 }
@@ -77,7 +81,7 @@ fn folded(algorithm: Algorithm, bytes: u64, count: u64, rank: u32, ranks: u32, i
 
 /// Number of parts into which a segmented ring cuts its blocks, so that none exceeds `segment` (or one element).
 #[inline(never)]
-fn ring_parts(bytes: u64, count: u64, segment: u32, ranks: u32) -> u32 {
+pub(super) fn ring_parts(bytes: u64, count: u64, segment: u32, ranks: u32) -> u32 {
     let element = bytes.checked_div(count).unwrap_or(1).max(1);
     let most = if segment == 0 {
         u64::MAX

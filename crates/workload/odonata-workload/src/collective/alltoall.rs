@@ -1,9 +1,12 @@
 //! All-to-all: every rank has a block for every rank.
 
-use super::{Algorithm, Step, Transfer, back, forward, rounds};
+use super::{Algorithm, Step, Transfer, back, bine, forward, rounds};
 
 /// Step `index` of an all-to-all of equal blocks; `rank < ranks`, `ranks >= 2`.
 pub(super) fn equal(algorithm: Algorithm, bytes: u64, rank: u32, ranks: u32, index: u32) -> Option<Step> {
+    if algorithm == Algorithm::BinePermute {
+        return bine::alltoall(bytes, rank, ranks, index);
+    }
     if algorithm != Algorithm::Bruck {
         return step(algorithm, rank, ranks, index, |_, _| bytes);
     }

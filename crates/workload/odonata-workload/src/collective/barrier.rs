@@ -1,6 +1,6 @@
 //! Barriers: empty messages only.
 
-use super::tree::Tree;
+use super::tree::{Tree, up_and_down};
 use super::{Algorithm, Step, back, forward, power_of_two_within, rounds};
 
 /// Step `index` of a barrier; `rank < ranks`, `ranks >= 2`.
@@ -10,6 +10,7 @@ pub(super) fn step(algorithm: Algorithm, rank: u32, ranks: u32, index: u32) -> O
         Algorithm::Dissemination => dissemination(rank, ranks, index),
         Algorithm::RecursiveDoubling => doubling(rank, ranks, index),
         Algorithm::DoubleRing => double_ring(rank, ranks, index),
+        Algorithm::Offload { radix } => up_and_down(rank, ranks, radix, 0, index),
         _ => Tree { number: rank, ranks }.up_and_down(0, index),
     }
 }

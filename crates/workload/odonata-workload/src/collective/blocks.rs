@@ -15,6 +15,8 @@ pub(super) enum Blocks<'a> {
         /// Size of a full block.
         each: u64,
     },
+    /// The blocks of a vector.
+    OfVector(Vector),
     /// Sizes from a list.
     Listed {
         /// Which list.
@@ -35,6 +37,7 @@ impl Blocks<'_> {
                 let before = |block: u32| each.saturating_mul(u64::from(block)).min(bytes);
                 before(end) - before(first)
             }
+            Blocks::OfVector(vector) => vector.bytes_before(end) - vector.bytes_before(first),
             Blocks::Listed { counts, sizes } => {
                 let sum = |sum: u64, block| sum.saturating_add(sizes.bytes(counts, block, block));
                 (first..end).fold(0, sum)

@@ -2,7 +2,7 @@
 
 use super::blocks::{Blocks, Segments};
 use super::tree::{Shape, Tree, from_root, named};
-use super::{Algorithm, Step, allgather};
+use super::{Algorithm, Step, allgather, bine};
 
 /// Step `index` of a broadcast; `rank < ranks`, `root < ranks`, `ranks >= 2`.
 #[inline]
@@ -19,6 +19,10 @@ pub(super) fn step(algorithm: Algorithm, root: u32, bytes: u64, rank: u32, ranks
         Algorithm::Linear => linear(bytes, number, ranks, index)?,
         Algorithm::Chain { segment } => pipeline(Shape::Chain, segment)?,
         Algorithm::Binary { segment } => pipeline(Shape::Binary, segment)?,
+        Algorithm::SegmentedBinomial { segment } => pipeline(Shape::Binomial, segment)?,
+        Algorithm::BineLatency | Algorithm::BineBandwidth => {
+            return bine::broadcast(algorithm, root, bytes, rank, ranks, index);
+        }
         Algorithm::SplitBinary { segment } => split_binary(bytes, segment, number, ranks, index)?,
         _ => {
             let blocks = Blocks::Filled {

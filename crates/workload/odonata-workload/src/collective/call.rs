@@ -10,7 +10,7 @@ use crate::{Comm, Counts};
 
 /// A collective operation; [`choose`](super::choose) decides on its messages.
 ///
-/// Reductions use a commutative operation. Local copies cost nothing.
+/// Reductions use a commutative operation. [`local_work`](super::local_work) tells what is summed and copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Collective {
     /// `MPI_Barrier`.

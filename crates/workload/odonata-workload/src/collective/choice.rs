@@ -11,6 +11,8 @@ pub struct AlgorithmSizes {
     pub segment: u32,
     /// Number of messages posted at once.
     pub window: u32,
+    /// Number of children in a tree of network interfaces.
+    pub radix: u32,
 }
 
 impl Default for AlgorithmSizes {
@@ -18,6 +20,7 @@ impl Default for AlgorithmSizes {
         AlgorithmSizes {
             segment: 64 << 10,
             window: 32,
+            radix: 32,
         }
     }
 }
@@ -37,17 +40,20 @@ pub enum Barrier {
     DoubleRing,
     /// Up a binomial tree and down again.
     Tree,
+    /// Up a tree of network interfaces and down again (`mpi.offload`).
+    Offload,
 }
 
 impl Barrier {
     /// The algorithm, or `None` for the library's choice.
-    pub fn algorithm(self, _: AlgorithmSizes) -> Option<Algorithm> {
+    pub fn algorithm(self, AlgorithmSizes { radix, .. }: AlgorithmSizes) -> Option<Algorithm> {
         match self {
             Barrier::Auto => None,
             Barrier::Dissemination => Some(Algorithm::Dissemination),
             Barrier::RecursiveDoubling => Some(Algorithm::RecursiveDoubling),
             Barrier::DoubleRing => Some(Algorithm::DoubleRing),
             Barrier::Tree => Some(Algorithm::Tree),
+            Barrier::Offload => Some(Algorithm::Offload { radix }),
         }
     }
 }
@@ -74,6 +80,13 @@ pub enum Broadcast {
     Binary,
     /// One half of the data in segments down each half of a binary tree, then pairs swap halves.
     SplitBinary,
+    /// In segments along a binomial tree, to all children at once.
+    SegmentedBinomial,
+    /// Along a bine tree, to all children at once; like `auto` if the number of ranks is not a power of two.
+    BineLatency,
+    /// Scatter along a bine tree, then all-gather along a bine butterfly; like `auto` if the number of ranks is not a
+    /// power of two.
+    BineBandwidth,
 }
 
 impl Broadcast {
@@ -88,6 +101,9 @@ impl Broadcast {
             Broadcast::Chain => Some(Algorithm::Chain { segment }),
             Broadcast::Binary => Some(Algorithm::Binary { segment }),
             Broadcast::SplitBinary => Some(Algorithm::SplitBinary { segment }),
+            Broadcast::SegmentedBinomial => Some(Algorithm::SegmentedBinomial { segment }),
+            Broadcast::BineLatency => Some(Algorithm::BineLatency),
+            Broadcast::BineBandwidth => Some(Algorithm::BineBandwidth),
         }
     }
 }
@@ -111,6 +127,11 @@ pub enum Reduce {
     Binary,
     /// In segments along a binomial tree.
     SegmentedBinomial,
+    /// Along a bine tree; like `auto` if the number of ranks is not a power of two.
+    BineLatency,
+    /// Reduce-scatter along a bine butterfly, then gather along a bine tree; like `auto` if the number of ranks is not a
+    /// power of two.
+    BineBandwidth,
 }
 
 impl Reduce {
@@ -124,6 +145,8 @@ impl Reduce {
             Reduce::Chain => Some(Algorithm::Chain { segment }),
             Reduce::Binary => Some(Algorithm::Binary { segment }),
             Reduce::SegmentedBinomial => Some(Algorithm::SegmentedBinomial { segment }),
+            Reduce::BineLatency => Some(Algorithm::BineLatency),
+            Reduce::BineBandwidth => Some(Algorithm::BineBandwidth),
         }
     }
 }
@@ -145,11 +168,19 @@ pub enum Allreduce {
     SegmentedRing,
     /// Reduce to rank 0 and broadcast, along binomial trees.
     ReduceBroadcast,
+    /// Whole vectors along a bine butterfly; like `auto` if the number of ranks is not a power of two.
+    BineLatency,
+    /// Reduce-scatter and all-gather along bine butterflies; like `auto` if the number of ranks is not a power of two.
+    BineBandwidth,
+    /// Like `bine-bandwidth`, with segments in the reduce-scatter.
+    BineSegmented,
+    /// Up a tree of network interfaces and down again (`mpi.offload`).
+    Offload,
 }
 
 impl Allreduce {
     /// The algorithm, or `None` for the library's choice.
-    pub fn algorithm(self, AlgorithmSizes { segment, .. }: AlgorithmSizes) -> Option<Algorithm> {
+    pub fn algorithm(self, AlgorithmSizes { segment, radix, .. }: AlgorithmSizes) -> Option<Algorithm> {
         match self {
             Allreduce::Auto => None,
             Allreduce::RecursiveDoubling => Some(Algorithm::RecursiveDoubling),
@@ -157,6 +188,10 @@ impl Allreduce {
             Allreduce::Ring => Some(Algorithm::Ring),
             Allreduce::SegmentedRing => Some(Algorithm::SegmentedRing { segment }),
             Allreduce::ReduceBroadcast => Some(Algorithm::ReduceBroadcast),
+            Allreduce::BineLatency => Some(Algorithm::BineLatency),
+            Allreduce::BineBandwidth => Some(Algorithm::BineBandwidth),
+            Allreduce::BineSegmented => Some(Algorithm::BineSegmented { segment }),
+            Allreduce::Offload => Some(Algorithm::Offload { radix }),
         }
     }
 }
@@ -174,6 +209,8 @@ pub enum Gather {
     Linear,
     /// The root requests a first segment and the rest from one rank after the other.
     LinearSync,
+    /// Along a bine tree; like `auto` if the number of ranks is not a power of two.
+    BineLatency,
 }
 
 impl Gather {
@@ -184,6 +221,7 @@ impl Gather {
             Gather::Binomial => Some(Algorithm::Binomial),
             Gather::Linear => Some(Algorithm::Linear),
             Gather::LinearSync => Some(Algorithm::LinearSync { segment }),
+            Gather::BineLatency => Some(Algorithm::BineLatency),
         }
     }
 }
@@ -199,6 +237,8 @@ pub enum Scatter {
     Binomial,
     /// From the root to all directly, one after the other.
     Linear,
+    /// Along a bine tree; like `auto` if the number of ranks is not a power of two.
+    BineLatency,
 }
 
 impl Scatter {
@@ -208,6 +248,7 @@ impl Scatter {
             Scatter::Auto => None,
             Scatter::Binomial => Some(Algorithm::Binomial),
             Scatter::Linear => Some(Algorithm::Linear),
+            Scatter::BineLatency => Some(Algorithm::BineLatency),
         }
     }
 }
@@ -227,6 +268,19 @@ pub enum Allgather {
     Ring,
     /// Neighbors swap two blocks at a time; like `auto` for an odd number of ranks.
     NeighborExchange,
+    /// All messages posted at once.
+    Linear,
+    /// Over distances p/2, ..., 2, 1, one message per block; like `auto` if the number of ranks is not a power of two.
+    Sparbit,
+    /// A bine butterfly, blocks reordered by copies; like `auto` if the number of ranks is not a power of two.
+    BinePermute,
+    /// A bine butterfly, ranks renumbered by one exchange; like `auto` if the number of ranks is not a power of two.
+    BineSend,
+    /// A bine butterfly, one message per block; like `auto` if the number of ranks is not a power of two.
+    BineBlockByBlock,
+    /// A bine butterfly over growing distances, one or two messages per step; like `auto` if the number of ranks is not a
+    /// power of two.
+    BineTwoBlocks,
 }
 
 impl Allgather {
@@ -238,6 +292,12 @@ impl Allgather {
             Allgather::Bruck => Some(Algorithm::Bruck),
             Allgather::Ring => Some(Algorithm::Ring),
             Allgather::NeighborExchange => Some(Algorithm::NeighborExchange),
+            Allgather::Linear => Some(Algorithm::Linear),
+            Allgather::Sparbit => Some(Algorithm::Sparbit),
+            Allgather::BinePermute => Some(Algorithm::BinePermute),
+            Allgather::BineSend => Some(Algorithm::BineSend),
+            Allgather::BineBlockByBlock => Some(Algorithm::BineBlockByBlock),
+            Allgather::BineTwoBlocks => Some(Algorithm::BineTwoBlocks),
         }
     }
 }
@@ -259,6 +319,10 @@ pub enum ReduceScatter {
     RecursiveDoubling,
     /// Reduce to rank 0, then scatter.
     ReduceThenScatter,
+    /// A bine butterfly, blocks reordered by copies; like `auto` if the number of ranks is not a power of two.
+    BinePermute,
+    /// A bine butterfly, then each block goes to its rank; like `auto` if the number of ranks is not a power of two.
+    BineSend,
 }
 
 impl ReduceScatter {
@@ -271,6 +335,8 @@ impl ReduceScatter {
             ReduceScatter::Ring => Some(Algorithm::Ring),
             ReduceScatter::RecursiveDoubling => Some(Algorithm::RecursiveDoubling),
             ReduceScatter::ReduceThenScatter => Some(Algorithm::ReduceThenScatter),
+            ReduceScatter::BinePermute => Some(Algorithm::BinePermute),
+            ReduceScatter::BineSend => Some(Algorithm::BineSend),
         }
     }
 }
@@ -316,6 +382,9 @@ pub enum Alltoall {
     Linear,
     /// `window` sends and receives posted at once and waited for.
     Scattered,
+    /// A bine butterfly, half of the blocks per step, reordered by copies; like `auto` if the number of ranks is not a
+    /// power of two.
+    BinePermute,
 }
 
 impl Alltoall {
@@ -328,6 +397,7 @@ impl Alltoall {
             Alltoall::PairwiseExchange => Some(Algorithm::PairwiseExchange),
             Alltoall::Linear => Some(Algorithm::Linear),
             Alltoall::Scattered => Some(Algorithm::Scattered { window }),
+            Alltoall::BinePermute => Some(Algorithm::BinePermute),
         }
     }
 }

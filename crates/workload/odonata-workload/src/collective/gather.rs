@@ -1,7 +1,7 @@
 //! Gather and scatter, of equal and listed blocks.
 
 use super::tree::{Tree, from_root, named};
-use super::{Algorithm, Step, Transfer};
+use super::{Algorithm, Step, Transfer, bine};
 
 /// Step `index` of a gather of `bytes` from each; `rank < ranks`, `root < ranks`, `ranks >= 2`.
 pub(super) fn gather(algorithm: Algorithm, root: u32, bytes: u64, rank: u32, ranks: u32, index: u32) -> Option<Step> {
@@ -12,6 +12,7 @@ pub(super) fn gather(algorithm: Algorithm, root: u32, bytes: u64, rank: u32, ran
             let step = Tree { number, ranks }.up(index, size).ok()?;
             Some(named(step, root, ranks))
         }
+        Algorithm::BineLatency => bine::gather(root, bytes, rank, ranks, index),
         Algorithm::LinearSync { segment } => linear_sync(root, bytes, u64::from(segment), rank, ranks, index),
         // One after the other, as Open MPI receives them.
         _ if rank == root => (index < ranks - 1).then(|| Step::recv(other(root, index), bytes)),
@@ -28,6 +29,7 @@ pub(super) fn scatter(algorithm: Algorithm, root: u32, bytes: u64, rank: u32, ra
             let step = Tree { number, ranks }.down(index, size).ok()?;
             Some(named(step, root, ranks))
         }
+        Algorithm::BineLatency => bine::scatter(root, bytes, rank, ranks, index),
         _ if rank == root => (index < ranks - 1).then(|| Step::send(other(root, index), bytes)),
         _ => (index == 0).then(|| Step::recv(root, bytes)),
     }

@@ -3,7 +3,7 @@
 use super::blocks::{Segments, Vector};
 use super::gather::other;
 use super::tree::{Shape, Tree, from_root, named};
-use super::{Algorithm, Step, power_of_two_within};
+use super::{Algorithm, Step, bine, power_of_two_within};
 
 /// A vector that is reduced to `root`.
 #[derive(Clone, Copy)]
@@ -28,6 +28,9 @@ impl Reduce {
             Algorithm::Chain { segment } => pipeline(Shape::Chain, segment)?,
             Algorithm::Binary { segment } => pipeline(Shape::Binary, segment)?,
             Algorithm::SegmentedBinomial { segment } => pipeline(Shape::Binomial, segment)?,
+            Algorithm::BineLatency | Algorithm::BineBandwidth => {
+                return bine::reduce(algorithm, root, bytes, rank, ranks, index);
+            }
             Algorithm::ReduceScatterGather => return self.scattered(rank, ranks, index),
             // The root receives one rank after the other, the last rank first, like Open MPI.
             _ if rank == root => {

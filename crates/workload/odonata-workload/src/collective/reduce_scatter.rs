@@ -2,7 +2,7 @@
 
 use super::blocks::Blocks;
 use super::tree::Tree;
-use super::{Algorithm, Step, Transfer, back, forward, gather, power_of_two_within};
+use super::{Algorithm, Step, Transfer, back, bine, forward, gather, power_of_two_within};
 
 /// Step `index` of a reduce-scatter; `rank < ranks`, `ranks >= 2`.
 pub(super) fn step(algorithm: Algorithm, blocks: &Blocks, rank: u32, ranks: u32, index: u32) -> Option<Step> {
@@ -10,6 +10,7 @@ pub(super) fn step(algorithm: Algorithm, blocks: &Blocks, rank: u32, ranks: u32,
         Algorithm::RecursiveHalving => halving(blocks, rank, ranks, index),
         Algorithm::RecursiveDoubling => doubling(blocks, rank, ranks, index),
         Algorithm::ReduceThenScatter => reduce_then_scatter(blocks, rank, ranks, index),
+        Algorithm::BinePermute | Algorithm::BineSend => bine::reduce_scatter(algorithm, blocks, rank, ranks, index),
         Algorithm::Ring => {
             let left = back(rank, 1, ranks);
             (index < ranks - 1).then(|| {

@@ -22,6 +22,32 @@ pub enum Library {
     OpenMpi,
 }
 
+/// The collectives that network interfaces can take over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OffloadLimits {
+    /// Largest vector of an all-reduce, in bytes.
+    pub up_to: u64,
+    /// Communicators with a tree: those with lower numbers.
+    pub trees: u32,
+}
+
+impl Default for OffloadLimits {
+    fn default() -> Self {
+        OffloadLimits { up_to: 64, trees: 1 }
+    }
+}
+
+impl OffloadLimits {
+    /// Whether `algorithm` may run `collective`: if it needs the interfaces, they take it.
+    fn allow(&self, algorithm: Algorithm, collective: &Collective) -> bool {
+        let bytes = match *collective {
+            Collective::Allreduce { bytes, .. } => bytes,
+            _ => 0,
+        };
+        !matches!(algorithm, Algorithm::Offload { .. }) || (bytes <= self.up_to && collective.comm().0 < self.trees)
+    }
+}
+
 /// The decision rules between algorithms. The default is MPICH's choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
@@ -40,6 +66,8 @@ pub struct Rules {
     pub broadcast_recursive_doubling_below: u64,
     /// Sizes for explicitly chosen algorithms.
     pub sizes: AlgorithmSizes,
+    /// What network interfaces can do.
+    pub offload: OffloadLimits,
     /// A fixed algorithm per kind, used wherever it supports the collective.
     pub forced: [Option<Algorithm>; Kind::ALL.len()],
 }
@@ -53,6 +81,7 @@ impl Default for Rules {
             broadcast_min_ranks: 8,
             broadcast_recursive_doubling_below: 524_288,
             sizes: AlgorithmSizes::default(),
+            offload: OffloadLimits::default(),
             forced: [None; Kind::ALL.len()],
         }
     }
@@ -96,7 +125,8 @@ impl Rules {
 /// All ranks get the same answer. For all-gatherv and reduce-scatter, the whole list is summed.
 pub fn choose(collective: &Collective, ranks: u32, rules: &Rules, sizes: &dyn Sizes) -> Algorithm {
     let forced = rules.forced[collective.which() as usize];
-    if let Some(algorithm) = forced.filter(|a| a.supports(collective, ranks)) {
+    let fits = |a: &Algorithm| a.supports(collective, ranks) && rules.offload.allow(*a, collective);
+    if let Some(algorithm) = forced.filter(fits) {
         return algorithm;
     }
     match rules.library {
@@ -117,7 +147,9 @@ pub fn choose_in(
 ) -> Algorithm {
     let named = program.and_then(|program| program.algorithm(collective));
     match named.map(|algorithm| algorithm.sized(rules.sizes)) {
-        Some(algorithm) if algorithm.supports(collective, ranks) => algorithm,
+        Some(algorithm) if algorithm.supports(collective, ranks) && rules.offload.allow(algorithm, collective) => {
+            algorithm
+        }
         _ => choose(collective, ranks, rules, sizes),
     }
 }

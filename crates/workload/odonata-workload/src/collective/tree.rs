@@ -33,6 +33,30 @@ pub(super) fn named(step: Step, root: u32, ranks: u32) -> Step {
     }
 }
 
+/// Step `index` of `bytes` up a tree with `radix` children of a node, and down again. Messages from all children are
+/// awaited together, as are those to them.
+#[inline(never)]
+pub(super) fn up_and_down(rank: u32, ranks: u32, radix: u32, bytes: u64, index: u32) -> Option<Step> {
+    let radix = radix.max(1);
+    let first = u64::from(rank) * u64::from(radix) + 1;
+    let children = u64::from(ranks).saturating_sub(first).min(u64::from(radix)) as u32;
+    // Numbers of children are below that of ranks.
+    let child = |number: u32| first as u32 + number;
+    let with_more = |step: Step, number: u32| step.and_more(number + 1 < children);
+    if index < children {
+        return Some(with_more(Step::recv(child(index), bytes), index));
+    }
+    let index = match (index - children, rank) {
+        (index, 0) => index,
+        (0, _) => {
+            let parent = (rank - 1) / radix;
+            return Some(Step::both((parent, bytes), (parent, bytes)));
+        }
+        (index, _) => index - 1,
+    };
+    (index < children).then(|| with_more(Step::send(child(index), bytes), index))
+}
+
 /// A binomial tree: the parent of a number lacks its lowest set bit, and each number is the root of
 /// all numbers up to the next multiple of that bit.
 pub(super) struct Tree {

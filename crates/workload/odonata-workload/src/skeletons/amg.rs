@@ -38,8 +38,8 @@ pub struct AmgParams {
     /// Size of the message to a neighbor on the finest level, e.g. "12800 B"; 8 n^2 bytes for n^3 points per rank.
     /// Messages of coarser levels are in proportion.
     pub message: Bytes,
-    /// Computation before the first cycle, in which the solver sets up its levels. Default: 91.4 %, as measured on 27
-    /// ranks, of the computation of 60.34 % of 7.5 s that was measured on 13,824 ranks.
+    /// Computation before the first cycle, in which the solver sets up its levels. Default: 91.4%, as measured on 27
+    /// ranks, of the computation of 60.34% of 7.5 s that was measured on 13,824 ranks.
     pub setup: Time,
     /// Computation in all cycles together, most of it on the finest level, as measured on 27 ranks. Default: the rest
     /// of that time.

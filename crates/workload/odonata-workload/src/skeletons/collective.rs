@@ -55,7 +55,7 @@ macro_rules! collectives {
 
             fn program(&self, ranks: u32) -> Result<Box<dyn Program>, String> {
                 let $this = self;
-                let none = AlgorithmSizes { segment: 0, window: 0 };
+                let none = AlgorithmSizes { segment: 0, window: 0, radix: 0 };
                 let parts = CollectiveLoop {
                     ranks,
                     collective: $call,

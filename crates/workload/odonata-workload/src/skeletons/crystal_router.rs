@@ -9,7 +9,7 @@
 //!
 //! Compared with the byte matrix of the kernel's trace on 1,000 ranks, all 9,976 pairs match. With equal data for all
 //! other ranks, each exchange moves half of it, slightly more or less in odd groups; then 9,967 of the pairs are within
-//! 1 % of the matrix (standard deviation 0.11 %; the others are near rank 999, at most 3.8 % off). The matrix does not
+//! 1% of the matrix (standard deviation 0.11%; the others are near rank 999, at most 3.8% off). The matrix does not
 //! show the number of rounds.
 
 use odonata_units::{Bytes, Problem, Time};
@@ -34,7 +34,7 @@ pub struct CrystalRouterParams {
     pub rounds: u32,
     /// Size of the message before each data message, with the size of that one; "0 B": none.
     pub header: Bytes,
-    /// Computation of each rank in all rounds together; an equal part precedes each exchange. Default: 11 % of 1.37 s,
+    /// Computation of each rank in all rounds together; an equal part precedes each exchange. Default: 11% of 1.37 s,
     /// as measured on 10,000 ranks.
     pub compute: Time,
 }

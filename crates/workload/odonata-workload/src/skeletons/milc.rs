@@ -123,7 +123,7 @@ impl Program for Milc {
             ..
         } = self.params;
         format!(
-            "MILC, {}, {iterations} iterations, {message_bytes} B to each neighbour twice",
+            "MILC, {}, {iterations} iterations, {message_bytes} B to each neighbor twice",
             self.grid
         )
     }

@@ -45,7 +45,7 @@ pub struct MultigridParams {
     /// All-reduces of 8 B at the end of each cycle.
     pub allreduces: u32,
     /// Computation of each rank in all cycles together; each exchange follows a part of it that is proportional to the
-    /// points of its level. Default: 96.6 % of 5.199 s, as measured on 110,592 ranks.
+    /// points of its level. Default: 96.6% of 5.199 s, as measured on 110,592 ranks.
     pub compute: Time,
 }
 

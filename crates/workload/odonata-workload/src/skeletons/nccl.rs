@@ -25,14 +25,16 @@
 //! | LL: flags of 4 B after every 4 B | 8 ceil(n / 4) | 1 us |
 //! | LL128: 120 B of a line of 128 B | 128 ceil(n / 120) | 2 us |
 //!
-//! All-reduces use rings, or double binary trees and the switches of hosts (`tree.rs`).
+//! All-reduces use rings, or double binary trees and the switches of hosts (`tree.rs`). `tuning.rs` is NCCL's choice.
 //!
 //! Latencies are from table I of that paper. The base time of a call is NCCL's own estimate for its rings (`baseLat` in
 //! `src/graph/tuning.cc` of NCCL 2.11).
 //!
-//! Channels are streams of a rank; joins of four at a time end a call.
+//! Channels are streams of a rank; joins of four at a time end a call. If the rate of a channel is limited, a step takes
+//! latency + bytes / rate at least, whatever share of the links is free: then the latencies of the channels do not
+//! overlap with each other's transfers, and the ring takes the 2 (p - 1) (latency + n / (p C rate)) of NCCL's estimate.
 
-use odonata_units::{Bytes, Filled, PerByte, Problem, Time};
+use odonata_units::{Bandwidth, Bytes, Filled, PerByte, Problem, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +70,7 @@ impl NcclCollective {
     }
 }
 
-/// The algorithm of an all-reduce.
+/// The algorithm of a collective.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "NcclAlgorithm")]
@@ -80,6 +82,10 @@ pub enum NcclAlgorithm {
     Tree,
     /// Sums in the switches of each host, and two binary trees per channel between hosts on each rail.
     Nvls,
+    /// Sums in the switches of each host, and in those between hosts (SHARP), on each rail.
+    Collnet,
+    /// NCCL's choice of the first three, by its estimate of the time. Latencies are NCCL's as well.
+    Auto,
 }
 
 /// The protocol that signals the arrival of data.
@@ -94,13 +100,15 @@ pub enum NcclProtocol {
     Ll,
     /// A flag of 8 B for every 120 B of data. Needs links that keep 128 B together, like NVLink.
     Ll128,
+    /// NCCL's choice, by its estimate of the time. Latencies are NCCL's as well.
+    Auto,
 }
 
 impl NcclProtocol {
     /// Bytes sent for this number of data bytes.
     pub fn wire(self, bytes: u64) -> u64 {
         match self {
-            NcclProtocol::Simple => bytes,
+            NcclProtocol::Simple | NcclProtocol::Auto => bytes,
             NcclProtocol::Ll => bytes.div_ceil(4).saturating_mul(8),
             NcclProtocol::Ll128 => bytes.div_ceil(120).saturating_mul(128),
         }
@@ -111,6 +119,7 @@ impl NcclProtocol {
             NcclProtocol::Simple => "simple",
             NcclProtocol::Ll => "ll",
             NcclProtocol::Ll128 => "ll128",
+            NcclProtocol::Auto => "auto",
         }
     }
 
@@ -119,7 +128,7 @@ impl NcclProtocol {
     /// flags.
     fn defaults(self) -> (u64, u64, Bytes) {
         match self {
-            NcclProtocol::Simple => (6_000, 8_400, Bytes::mib(2)),
+            NcclProtocol::Simple | NcclProtocol::Auto => (6_000, 8_400, Bytes::mib(2)),
             NcclProtocol::Ll => (1_000, 3_600, Bytes::kib(16)),
             NcclProtocol::Ll128 => (2_000, 10_000, Bytes(576_000)),
         }
@@ -137,7 +146,7 @@ pub struct NcclParams {
     /// all-gather or a reduce-scatter. Required.
     #[schemars(with = "Option<Bytes>")]
     pub bytes: Filled<Bytes>,
-    /// Algorithm of an all-reduce; other collectives use rings. NCCL's own choice by size is not modeled.
+    /// Algorithm of an all-reduce; other collectives use rings.
     pub algorithm: NcclAlgorithm,
     /// The protocol that signals the arrival of data.
     pub protocol: NcclProtocol,
@@ -152,9 +161,24 @@ pub struct NcclParams {
     /// their hosts, unless they are on one.
     #[schemars(range(min = 1))]
     pub gpus_per_host: u32,
-    /// Time of a step in addition to its transfer. Default: by protocol, "6 us", LL "1 us", LL128 "2 us".
+    /// Time of a step in addition to its transfer. Default: by protocol, "6 us", LL "1 us", LL128 "2 us"; if NCCL chooses,
+    /// NCCL's latency of NVLink.
     #[schemars(with = "Option<Time>")]
     pub step_latency: Filled<Time>,
+    /// Highest rate of a channel of a ring, which a thread block copies. Default: none; if NCCL chooses, an equal part of
+    /// the links of a host.
+    pub channel_bandwidth: Option<Bandwidth>,
+    /// Latency of the network that NCCL assumes for its choice, as the network's plugin states it, e.g. "35 us" for EFA of
+    /// AWS. The simulated steps have that of the machine's links.
+    pub network_latency: Time,
+    /// Rate of a GPU's NVLinks in each direction that NCCL assumes for its choice. Default: 18 links of 20.6 GB/s.
+    pub nvlink_bandwidth: Bandwidth,
+    /// Rate of the network interface of each GPU that NCCL assumes for its choice.
+    pub network_bandwidth: Bandwidth,
+    /// Part of the rate of the links that sums in switches reach, above 0, at most 1. Default: 1; if NCCL chooses, its
+    /// value for Hopper, 0.85.
+    #[schemars(with = "Option<f64>", range(max = 1))]
+    pub nvls_efficiency: Filled<f64>,
     /// Base time of a call, before its first step. Default: by protocol, "8.4 us", LL "3.6 us", LL128 "10 us"; by
     /// switches (`algorithm = "nvls"`) "13 us".
     #[schemars(with = "Option<Time>")]
@@ -178,6 +202,11 @@ impl Default for NcclParams {
             chunk: Filled::EMPTY,
             gpus_per_host: 8,
             step_latency: Filled::EMPTY,
+            channel_bandwidth: None,
+            network_latency: Time::ZERO,
+            nvlink_bandwidth: Bandwidth(18.0 * 20.6e9),
+            network_bandwidth: Bandwidth(50e9),
+            nvls_efficiency: Filled::EMPTY,
             launch: Filled::EMPTY,
             reduction: REDUCTION,
             iterations: 1,
@@ -205,31 +234,78 @@ impl Parameters for NcclParams {
             let problem = "the key \"bytes\" is missing";
             return Err(Problem::new(at, problem, "a size such as \"1 GiB\""));
         }
-        if self.algorithm != NcclAlgorithm::Ring && self.collective != NcclCollective::AllReduce {
+        let is_of_all = matches!(self.algorithm, NcclAlgorithm::Ring | NcclAlgorithm::Auto);
+        if !is_of_all && self.collective != NcclCollective::AllReduce {
             let problem = format!("{} goes around rings only", self.collective.name());
             return Err(Problem::new(format!("{at}.algorithm"), problem, "\"ring\""));
         }
         odonata_units::within(format!("{at}.channels"), self.channels, 1, MOST_CHANNELS)?;
-        let (latency, launch, chunk) = self.protocol.defaults();
-        self.step_latency.fill(Time::from_ns(latency));
-        self.launch.fill(match self.algorithm {
-            NcclAlgorithm::Nvls => NVLS_LAUNCH,
-            _ => Time::from_ns(launch),
-        });
-        if *self.chunk.fill(chunk) == Bytes::ZERO {
-            return Err(Problem::new(format!("{at}.chunk"), "chunks of 0 B", "1 B at least"));
-        }
         let gpus = odonata_units::within(format!("{at}.gpus_per_host"), self.gpus_per_host, 1, 1 << 20)?;
         if ranks > gpus && !ranks.is_multiple_of(gpus) {
             let problem = format!("{ranks} ranks do not fill hosts of {gpus} GPUs");
             let expected = "a divisor of the ranks";
             return Err(Problem::new(format!("{at}.gpus_per_host"), problem, expected));
         }
+        if let Some(&part) = self.nvls_efficiency.given()
+            && !(part > 0.0 && part <= 1.0)
+        {
+            let problem = format!("{part} of the rate of the links");
+            return Err(Problem::new(
+                format!("{at}.nvls_efficiency"),
+                problem,
+                "above 0, at most 1",
+            ));
+        }
+        self.choose(at, ranks)?;
+        let (latency, launch, chunk) = self.protocol.defaults();
+        self.step_latency.fill(Time::from_ns(latency));
+        self.nvls_efficiency.fill(1.0);
+        self.launch.fill(match self.algorithm {
+            NcclAlgorithm::Nvls | NcclAlgorithm::Collnet => NVLS_LAUNCH,
+            _ => Time::from_ns(launch),
+        });
+        if *self.chunk.fill(chunk) == Bytes::ZERO {
+            return Err(Problem::new(format!("{at}.chunk"), "chunks of 0 B", "1 B at least"));
+        }
         Ok(())
     }
 
     fn program(&self, ranks: u32) -> Result<Box<dyn Program>, String> {
         Ok(Box::new(Nccl::new(ranks, self)?))
+    }
+}
+
+impl NcclParams {
+    /// Number of channels for the size.
+    fn channels_in_use(&self) -> u32 {
+        (self.bytes.0 / LEAST_BYTES_PER_CHANNEL).clamp(1, u64::from(self.channels.max(1))) as u32
+    }
+
+    /// Replaces `auto` by NCCL's choice, with NCCL's latencies.
+    fn choose(&mut self, at: &str, ranks: u32) -> Result<(), Problem> {
+        if self.algorithm != NcclAlgorithm::Auto && self.protocol != NcclProtocol::Auto {
+            return Ok(());
+        }
+        if self.algorithm == NcclAlgorithm::Collnet {
+            self.protocol = NcclProtocol::Simple;
+            return Ok(());
+        }
+        let Some(choice) = tuning::choose(self, ranks) else {
+            let problem = "NCCL sums in switches by the simple protocol, and in hosts of 2 to 8 GPUs";
+            return Err(Problem::new(
+                format!("{at}.algorithm"),
+                problem,
+                "another algorithm, such as \"auto\"",
+            ));
+        };
+        (self.algorithm, self.protocol) = (choice.algorithm, choice.protocol);
+        self.launch.fill(choice.launch);
+        self.step_latency.fill(choice.step);
+        if self.algorithm == NcclAlgorithm::Ring && self.channel_bandwidth.is_none() {
+            self.channel_bandwidth = Some(choice.channel_bandwidth);
+        }
+        self.nvls_efficiency.fill(tuning::NVLS_EFFICIENCY);
+        Ok(())
     }
 }
 
@@ -247,7 +323,8 @@ pub struct Nccl {
     /// Loops of a channel, and steps of a loop.
     loops: u32,
     steps: u32,
-    /// Operations of a step of a channel: its transfer, and its time if nonzero.
+    /// Operations of a step of a channel: its pace, if that is limited, its transfer, and its time, if nonzero or after a
+    /// pace.
     parts: u32,
 }
 
@@ -261,8 +338,7 @@ impl Nccl {
             return Err("the job has no ranks".into());
         }
         let bytes = params.bytes.0;
-        let most = u64::from(params.channels);
-        let channels = (bytes / LEAST_BYTES_PER_CHANNEL).clamp(1, most) as u32;
+        let channels = params.channels_in_use();
         let gpus = params.gpus_per_host.min(ranks).max(1);
         let by_trees = params.algorithm != NcclAlgorithm::Ring;
         let longest = bytes.div_ceil(u64::from(if by_trees { 2 * channels } else { channels }));
@@ -282,7 +358,12 @@ impl Nccl {
             NcclCollective::Broadcast => (1, loops + 1),
         };
         let timed = *params.step_latency > Time::ZERO || params.reduction != PerByte::default();
-        let parts = 1 + u32::from(timed);
+        // The end of a step waits for its pace.
+        let parts = if params.channel_bandwidth.is_some() {
+            3
+        } else {
+            1 + u32::from(timed)
+        };
         let mut nccl = Nccl {
             ranks,
             params: params.clone(),
@@ -385,7 +466,7 @@ impl Program for Nccl {
         if self.params.algorithm == NcclAlgorithm::Ring {
             (8 * self.channels * self.parts).max(256)
         } else {
-            (tree::AHEAD * self.blocks() * self.slots()).max(256)
+            (tree::AHEAD * self.blocks() * self.slots_of_a_chunk()).max(256)
         }
     }
 
@@ -414,9 +495,21 @@ impl Program for Nccl {
             let (channel, part) = ((place - STEPS) / self.parts, (place - STEPS) % self.parts);
             let [(to, give), (from, get)] = self.transfer(rank, channel, turn, step);
             stream = channel as u16;
-            let kind = match part {
-                0 => {
-                    if turn == 0 && step == 0 {
+            let pace = self.params.channel_bandwidth;
+            let is_first = turn == 0 && step == 0;
+            let kind = match (part, pace) {
+                (0, Some(rate)) => {
+                    // Beside the transfer, on a stream of its own, from the end of the channel's previous step.
+                    stream += self.channels as u16;
+                    let before = cursor.op.wrapping_sub(self.channels * self.parts) + self.parts - 1;
+                    after = After::ops(&[OpId(if is_first { call } else { before })]);
+                    let most = self.params.protocol.wire(give.max(get));
+                    OpKind::Compute {
+                        duration: rate.time_for(Bytes(most)),
+                    }
+                }
+                (0, None) | (1, Some(_)) => {
+                    if is_first {
                         after = After::ops(&[OpId(call)]);
                     }
                     OpKind::Sendrecv {
@@ -429,9 +522,14 @@ impl Program for Nccl {
                         comm: Comm::WORLD,
                     }
                 }
-                _ => OpKind::Compute {
-                    duration: self.time(step, get),
-                },
+                _ => {
+                    if pace.is_some() {
+                        after = After::ops(&[OpId(cursor.op - 2)]);
+                    }
+                    OpKind::Compute {
+                        duration: self.time(step, get),
+                    }
+                }
             };
             place += 1;
             if place == steps_end && (turn + 1, step + 1) != (self.loops, self.steps) {
@@ -483,9 +581,10 @@ impl Program for Nccl {
             ..
         } = &self.params;
         let by = match algorithm {
-            NcclAlgorithm::Ring => "rings",
+            NcclAlgorithm::Ring | NcclAlgorithm::Auto => "rings",
             NcclAlgorithm::Tree => "double binary trees",
             NcclAlgorithm::Nvls => "the switches of hosts",
+            NcclAlgorithm::Collnet => "the switches of hosts and those between them",
         };
         format!(
             "{iterations} times NCCL {} of {} by {by}, {} ranks, {} channels in {} steps, protocol {}",
@@ -500,6 +599,7 @@ impl Program for Nccl {
 }
 
 mod tree;
+mod tuning;
 
 #[cfg(test)]
 mod tests;

@@ -16,8 +16,8 @@ pub enum Pairs {
     #[serde(rename = "0-1")]
     First,
     /// Rank 0 with 1, 2 with 3, 4 with 5, ...
-    #[serde(rename = "neighbours")]
-    Neighbours,
+    #[serde(rename = "neighbors")]
+    Neighbors,
     /// Rank r with r + ranks/2, across the middle of the job: with a contiguous placement every pair crosses the
     /// bisection.
     #[serde(rename = "halves")]
@@ -109,7 +109,7 @@ impl PingPong {
         let half = self.ranks / 2;
         match self.params.pairs {
             Pairs::First => (rank < 2).then_some((rank ^ 1, rank == 0)),
-            Pairs::Neighbours => (rank | 1 < self.ranks).then_some((rank ^ 1, rank.is_multiple_of(2))),
+            Pairs::Neighbors => (rank | 1 < self.ranks).then_some((rank ^ 1, rank.is_multiple_of(2))),
             Pairs::Halves if rank < half => Some((rank + half, true)),
             Pairs::Halves => (rank < 2 * half).then(|| (rank - half, false)),
         }
@@ -174,7 +174,7 @@ impl Program for PingPong {
         };
         let pairs = match self.params.pairs {
             Pairs::First => "ranks 0 and 1",
-            Pairs::Neighbours => "neighbouring ranks",
+            Pairs::Neighbors => "neighboring ranks",
             Pairs::Halves => "ranks of the two halves",
         };
         format!(

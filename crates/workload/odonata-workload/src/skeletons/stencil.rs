@@ -146,7 +146,7 @@ impl Program for Stencil {
             ..
         } = self.params;
         format!(
-            "stencil, {}, {iterations} iterations, {message_bytes} B to each neighbour",
+            "stencil, {}, {iterations} iterations, {message_bytes} B to each neighbor",
             self.grid
         )
     }

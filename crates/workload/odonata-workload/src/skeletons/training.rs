@@ -12,7 +12,9 @@
 //!    experts, the MLP has an all-to-all of the tokens in the expert group before and after it (D. Lepikhin et al.,
 //!    "GShard", 2020);
 //! 3. gradients: an all-reduce in the data group, or a reduce-scatter and an all-gather of parameters (S. Rajbhandari
-//!    et al., "ZeRO", SC 2020, stages 1 and 2); for experts among the ranks with the same experts;
+//!    et al., "ZeRO", SC 2020, stages 1 and 2); for experts among the ranks with the same experts. With overlap, the
+//!    last backward pass begins the reductions of each layer as soon as it has left the layer, and only the embedding
+//!    and the all-gathers remain for the end, as with the buckets of PyTorch (S. Li et al., VLDB 2020);
 //! 4. a checkpoint at the checkpoint interval; mark.
 //!
 //! With b sequences of s tokens in a micro-batch, hidden size h, elements of w bytes, a rank moves per iteration
@@ -30,279 +32,17 @@
 
 mod layout;
 pub mod model;
+mod params;
 pub mod schedule;
 
-use odonata_units::{Bytes, Filled, Problem, Time};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use odonata_units::Time;
 
-use super::Parameters;
 use crate::program::check_length;
-use crate::{Algorithm, Collective, Comm, Cursor, Group, Op, OpKind, Program, Source, Tag};
+use crate::{Algorithm, Collective, Comm, Cursor, Group, Op, OpKind, Parallelism, Program, Request, Source, Tag};
 use layout::Layout;
 pub use model::{Model, Sizes};
+pub use params::{Gradients, Straggler, TrainingParams};
 pub use schedule::{Pass, Schedule};
-
-/// The reduction of gradients.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "TrainingGradients")]
-pub enum Gradients {
-    /// An all-reduce.
-    #[default]
-    AllReduce,
-    /// A reduce-scatter, and an all-gather of the parameters (ZeRO, stages 1 and 2).
-    Sharded,
-}
-
-/// Training of a transformer with data, tensor, pipeline and expert parallelism: the job has `tensor` x `data` x
-/// `pipeline` ranks, each a GPU. Missing sizes are those of `model`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-#[schemars(rename = "TrainingWorkload")]
-pub struct TrainingParams {
-    /// A model with published sizes. Default: none, and all sizes are required.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<Model>,
-    /// Layers.
-    #[schemars(with = "Option<u32>")]
-    pub layers: Filled<u32>,
-    /// Hidden size: elements of a token between layers.
-    #[schemars(with = "Option<u32>")]
-    pub hidden: Filled<u32>,
-    /// Inner size of a multi-layer perceptron (MLP). Default: that of the model, else 4 times the hidden size.
-    #[schemars(with = "Option<u32>")]
-    pub inner: Filled<u32>,
-    /// Matrices of an MLP, 2 or 3 (3 for a gated one). Default: that of the model, else 2.
-    #[schemars(with = "Option<u32>")]
-    pub matrices: Filled<u32>,
-    /// Heads of attention. Default: those of the model, else hidden size / 128, at least 1.
-    #[schemars(with = "Option<u32>")]
-    pub heads: Filled<u32>,
-    /// Heads with separate keys and values. Default: those of the model, else all.
-    #[schemars(with = "Option<u32>")]
-    pub kv_heads: Filled<u32>,
-    /// Words of the vocabulary. Default: those of the model, else 50,257.
-    #[schemars(with = "Option<u32>")]
-    pub vocabulary: Filled<u32>,
-    /// Tokens of a sequence. Default: those of the model, else 2,048.
-    #[schemars(with = "Option<u32>")]
-    pub sequence: Filled<u32>,
-    /// Experts of a layer; 1: a plain MLP. Default: those of the model, else 1.
-    #[schemars(with = "Option<u32>")]
-    pub experts: Filled<u32>,
-    /// Active experts per token. Default: those of the model, else 1.
-    #[schemars(with = "Option<u32>")]
-    pub active: Filled<u32>,
-    /// Tensor parallel ranks.
-    #[schemars(range(min = 1))]
-    pub tensor: u32,
-    /// Pipeline stages; a divisor of the layers.
-    #[schemars(range(min = 1))]
-    pub pipeline: u32,
-    /// Data parallel ranks. Default: the ranks of the job / (tensor x pipeline).
-    #[schemars(with = "Option<u32>")]
-    pub data: Filled<u32>,
-    /// Expert-parallel ranks, which are among the data-parallel ranks: a divisor of these, and of the experts.
-    #[schemars(range(min = 1))]
-    pub expert: u32,
-    /// Micro-batches of an iteration, on each data parallel rank.
-    #[schemars(range(min = 1))]
-    pub micro_batches: u32,
-    /// Sequences of a micro-batch.
-    #[schemars(range(min = 1))]
-    pub micro_batch: u32,
-    /// Order of micro-batches in a stage.
-    pub schedule: Schedule,
-    /// Reduction of gradients.
-    pub gradients: Gradients,
-    /// Size of an element of activations and gradients, e.g. "2 B" for bfloat16.
-    pub element: Bytes,
-    /// Sustained floating-point operations of a GPU per second. Default: 400e12, the sustained rate of an H100 in the
-    /// training of Llama 3 405B on 16,384 of them (table 4 of that paper).
-    pub flops: f64,
-    /// Whether a backward pass repeats the forward computation, because activations were not kept.
-    pub recompute: bool,
-    /// How often.
-    pub iterations: u32,
-    /// Size of a sequence in its file. "0 B": nothing is read.
-    pub sample: Bytes,
-    /// Iterations between checkpoints; 0: none.
-    pub checkpoint_interval: u32,
-    /// Checkpoint size per parameter. Default: "14 B", bfloat16 and Adam's three numbers of 4 B.
-    pub checkpoint: Bytes,
-}
-
-impl Default for TrainingParams {
-    fn default() -> Self {
-        TrainingParams {
-            model: None,
-            layers: Filled::EMPTY,
-            hidden: Filled::EMPTY,
-            inner: Filled::EMPTY,
-            matrices: Filled::EMPTY,
-            heads: Filled::EMPTY,
-            kv_heads: Filled::EMPTY,
-            vocabulary: Filled::EMPTY,
-            sequence: Filled::EMPTY,
-            experts: Filled::EMPTY,
-            active: Filled::EMPTY,
-            tensor: 1,
-            pipeline: 1,
-            data: Filled::EMPTY,
-            expert: 1,
-            micro_batches: 1,
-            micro_batch: 1,
-            schedule: Schedule::OneForwardOneBackward,
-            gradients: Gradients::AllReduce,
-            element: Bytes(2),
-            flops: 400e12,
-            recompute: false,
-            iterations: 1,
-            sample: Bytes(0),
-            checkpoint_interval: 0,
-            checkpoint: Bytes(14),
-        }
-    }
-}
-
-/// Largest of the sizes: products of them fit into 64 bits.
-const MOST: u32 = 1 << 20;
-
-impl TrainingParams {
-    /// The sizes of the model; resolved.
-    fn sizes(&self) -> Sizes {
-        Sizes {
-            layers: *self.layers,
-            hidden: *self.hidden,
-            inner: *self.inner,
-            heads: *self.heads,
-            kv_heads: *self.kv_heads,
-            vocabulary: *self.vocabulary,
-            sequence: *self.sequence,
-            matrices: *self.matrices,
-            experts: *self.experts,
-            active: *self.active,
-        }
-    }
-}
-
-impl Parameters for TrainingParams {
-    fn resolve(&mut self, at: &str, ranks: u32) -> Result<(), Problem> {
-        let key = |name: &str| format!("{at}.{name}");
-        let published = self.model.map(Model::sizes);
-        for (name, filled, size) in [
-            ("layers", &mut self.layers, published.map(|sizes| sizes.layers)),
-            ("hidden", &mut self.hidden, published.map(|sizes| sizes.hidden)),
-        ] {
-            match size {
-                Some(size) => _ = filled.fill(size),
-                None if filled.is_empty() => {
-                    let problem = format!("the key \"{name}\" is missing");
-                    return Err(Problem::new(at, problem, "a whole number, or a model"));
-                }
-                None => {}
-            }
-            odonata_units::within(key(name), **filled, 1, MOST)?;
-        }
-        let hidden = *self.hidden;
-        let heads = published.map_or((hidden / 128).max(1), |sizes| sizes.heads);
-        let heads = *self.heads.fill(heads);
-        let of = |size: fn(&Sizes) -> u32, default: u32| published.as_ref().map_or(default, size);
-        for (name, filled, default, most) in [
-            ("inner", &mut self.inner, of(|sizes| sizes.inner, 4 * hidden), 4 * MOST),
-            ("matrices", &mut self.matrices, of(|sizes| sizes.matrices, 2), 3),
-            ("heads", &mut self.heads, heads, MOST),
-            ("kv_heads", &mut self.kv_heads, of(|sizes| sizes.kv_heads, heads), heads),
-            (
-                "vocabulary",
-                &mut self.vocabulary,
-                of(|sizes| sizes.vocabulary, 50_257),
-                MOST,
-            ),
-            ("sequence", &mut self.sequence, of(|sizes| sizes.sequence, 2_048), MOST),
-            ("experts", &mut self.experts, of(|sizes| sizes.experts, 1), 1 << 16),
-        ] {
-            let least = if name == "matrices" { 2 } else { 1 };
-            let given = !filled.is_empty();
-            let value = *filled.fill(default);
-            if name == "kv_heads" && !given && value > heads {
-                // The model gives the kv_heads, so the user has changed the heads.
-                let problem = format!("{heads} heads for the {value} kv_heads of the model");
-                return Err(Problem::new(
-                    key("heads"),
-                    problem,
-                    format!("{value} or more; or kv_heads of at most {heads}"),
-                ));
-            }
-            odonata_units::within(key(name), value, least, most)?;
-        }
-        let experts = *self.experts;
-        let active = *self.active.fill(of(|sizes| sizes.active, 1).min(experts));
-        odonata_units::within(key("active"), active, 1, experts)?;
-        for (name, value) in [
-            ("tensor", self.tensor),
-            ("pipeline", self.pipeline),
-            ("expert", self.expert),
-            ("micro_batches", self.micro_batches),
-            ("micro_batch", self.micro_batch),
-        ] {
-            odonata_units::within(key(name), value, 1, MOST)?;
-        }
-        let both = u64::from(self.tensor) * u64::from(self.pipeline);
-        if self.data.is_empty() && u64::from(ranks).is_multiple_of(both) && ranks > 0 {
-            self.data.fill(ranks / both as u32);
-        }
-        let all = self.data.given().map(|&data| both.saturating_mul(u64::from(data)));
-        if all != Some(u64::from(ranks)) {
-            let divides = ranks.is_multiple_of(self.tensor);
-            let (name, problem) = match self.data.given() {
-                Some(data) => (
-                    "data",
-                    format!("{} x {data} x {} ranks of {ranks}", self.tensor, self.pipeline),
-                ),
-                None if self.pipeline == 1 => ("tensor", format!("{} does not divide {ranks} ranks", self.tensor)),
-                None => (
-                    if divides { "pipeline" } else { "tensor" },
-                    format!("{} x {} do not divide {ranks} ranks", self.tensor, self.pipeline),
-                ),
-            };
-            let expected = "tensor x data x pipeline = ranks of the job";
-            return Err(Problem::new(key(name), problem, expected));
-        }
-        if !self.layers.is_multiple_of(self.pipeline) {
-            let problem = format!("{} layers on {} stages", *self.layers, self.pipeline);
-            return Err(Problem::new(key("pipeline"), problem, "a divisor of the layers"));
-        }
-        if !self.data.is_multiple_of(self.expert) || !experts.is_multiple_of(self.expert) {
-            let problem = format!(
-                "{} ranks for {experts} experts, of {} data parallel ones",
-                self.expert, *self.data
-            );
-            return Err(Problem::new(
-                key("expert"),
-                problem,
-                "a divisor of the experts and of data",
-            ));
-        }
-        if !(self.flops >= 1e6 && self.flops <= 1e21) {
-            let problem = format!("{} operations per second", odonata_units::Number(self.flops));
-            return Err(Problem::new(key("flops"), problem, "1e6 to 1e21"));
-        }
-        odonata_units::within(key("element"), self.element, Bytes(1), Bytes(64))?;
-        odonata_units::within(key("checkpoint"), self.checkpoint, Bytes(0), Bytes(1 << 20))?;
-        odonata_units::within(key("sample"), self.sample, Bytes(0), Bytes(1 << 40))?;
-        Ok(())
-    }
-
-    fn program(&self, ranks: u32) -> Result<Box<dyn Program>, String> {
-        Ok(Box::new(Training::new(ranks, self)?))
-    }
-
-    fn does_io(&self) -> bool {
-        self.sample > Bytes::ZERO || self.checkpoint_interval > 0
-    }
-}
 
 /// Training of a transformer. [`Cursor::words`]: iteration, part of it (samples, passes, gradients, checkpoint),
 /// position in the part: the pass and its step, or a step.
@@ -311,12 +51,10 @@ pub struct Training {
     params: TrainingParams,
     sizes: Sizes,
     layout: Layout,
-    /// Layers of a stage.
-    layers: u32,
     /// Bytes of the activations of a micro-batch.
     activations: u64,
-    /// Forward time of attention, of an MLP and of the output.
-    times: [Time; 3],
+    /// Forward time of attention, of the MLPs of a layer and of a dense layer, and of the output.
+    times: [Time; 4],
 }
 
 /// Communicators of a rank.
@@ -327,8 +65,10 @@ const EXPERT: Comm = Comm(3);
 const SAME_EXPERTS: Comm = Comm(4);
 
 /// Steps of a layer, forward or backward: attention and its all-reduce; to the experts, MLP, from the experts; its
-/// all-reduce.
-const LAYER: u32 = 6;
+/// all-reduce. After these, the two reductions of its gradients.
+const LAYER: u32 = 8;
+/// The first of these reductions.
+const REDUCTIONS: u32 = 6;
 
 impl Training {
     /// The program on `ranks` ranks; `params` are resolved.
@@ -346,7 +86,7 @@ impl Training {
         if layout.ranks() != u64::from(ranks) {
             return Err(format!("{} ranks for a layout of {}", ranks, layout.ranks()));
         }
-        let layers = sizes.layers / params.pipeline;
+        let layers = sizes.layers.div_ceil(params.pipeline);
         let passes = 2 * u64::from(params.micro_batches) * (u64::from(layers) * u64::from(LAYER) + 4);
         check_length(params.iterations, passes + 20)?;
         let activations = [params.micro_batch, sizes.sequence, sizes.hidden]
@@ -355,37 +95,46 @@ impl Training {
             .filter(|&bytes| bytes < 1 << 62)
             .ok_or("the activations of a micro-batch have more than 2^62 bytes")?;
         let time = |operations: f64| Time::from_ps_f64(operations / f64::from(params.tensor) / params.flops * 1e12);
-        let b = params.micro_batch;
+        let tokens = f64::from(params.micro_batch) * f64::from(sizes.sequence);
         let times = [
-            time(sizes.attention_operations(b)),
-            time(sizes.mlp_operations(b)),
-            time(sizes.output_operations(b)),
+            time(sizes.attention_operations(tokens, f64::from(sizes.sequence))),
+            time(sizes.mlp_operations(sizes.layers, tokens)),
+            time(sizes.mlp_operations(0, tokens)),
+            time(sizes.output_operations(tokens)),
         ];
         Ok(Training {
             params: params.clone(),
             sizes,
             layout,
-            layers,
             activations,
             times,
         })
     }
 
+    /// Layers of `stage`, from 0: if the stages do not divide them, the first ones have one more.
+    fn layers(&self, stage: u32) -> std::ops::Range<u32> {
+        let (layers, stages) = (self.sizes.layers, self.layout.pipeline);
+        let first = |stage: u32| stage * (layers / stages) + stage.min(layers % stages);
+        first(stage)..first(stage + 1)
+    }
+
+    /// Parameters that a rank has of `layer`: those shared by all data-parallel ranks, and those of its experts.
+    fn layer_parameters(&self, layer: u32) -> (u64, u64) {
+        let experts = match self.sizes.has_experts(layer) {
+            true => u64::from(self.sizes.experts / self.params.expert),
+            false => 0,
+        };
+        (self.sizes.layer(layer), experts * self.sizes.mlp())
+    }
+
     /// Parameters of a rank of `stage` shared by all data-parallel ranks, and parameters of its experts.
     fn parameters(&self, stage: u32) -> (u64, u64) {
-        let Sizes { experts, .. } = self.sizes;
         let ends = u64::from(stage == 0) + u64::from(stage + 1 == self.layout.pipeline);
-        let layers = u64::from(self.layers);
-        let (shared, own) = match experts {
-            1 => (self.sizes.attention() + self.sizes.mlp(), 0),
-            experts => (
-                self.sizes.attention(),
-                u64::from(experts / self.params.expert) * self.sizes.mlp(),
-            ),
-        };
+        let layers = self.layers(stage).map(|layer| self.layer_parameters(layer));
+        let (shared, own) = layers.fold((0, 0), |sum, layer| (sum.0 + layer.0, sum.1 + layer.1));
         let tensor = u64::from(self.params.tensor);
-        let all = layers * shared + ends * self.sizes.embedding();
-        (all.div_ceil(tensor), (layers * own).div_ceil(tensor))
+        let all = shared + ends * self.sizes.embedding();
+        (all.div_ceil(tensor), own.div_ceil(tensor))
     }
 
     /// An all-reduce of whole elements in `comm`.
@@ -408,20 +157,28 @@ impl Training {
         }
     }
 
-    /// Step `step` of a layer; `None` if it does not exist.
-    fn layer(&self, step: u32, backward: bool) -> Option<OpKind> {
+    /// A computation of `rank`.
+    fn compute(&self, rank: u32, time: Time) -> OpKind {
+        let duration = match self.params.straggler {
+            Some(Straggler { rank: slow, slowdown }) if slow == rank => Time::from_ps_f64(time.0 as f64 * slowdown),
+            _ => time,
+        };
+        OpKind::Compute { duration }
+    }
+
+    /// Step `step` of `layer`; `None` if it does not exist.
+    fn layer(&self, rank: u32, layer: u32, step: u32, backward: bool) -> Option<OpKind> {
         let times = match (backward, self.params.recompute) {
             (false, _) => 1,
             (true, false) => 2,
             (true, true) => 3,
         };
-        let compute = |time: Time| OpKind::Compute {
-            duration: Time(time.0.saturating_mul(times)),
-        };
+        let compute = |time: Time| self.compute(rank, Time(time.0.saturating_mul(times)));
+        let dense = layer < self.sizes.dense_layers;
         // Backward, the MLP comes first.
-        match if backward { (step + 2) % LAYER } else { step } {
+        match if backward { (step + 2) % REDUCTIONS } else { step } {
             0 => Some(compute(self.times[0])),
-            2 | 4 => (self.sizes.experts > 1 && self.layout.expert > 1).then(|| {
+            2 | 4 => (self.sizes.has_experts(layer) && self.layout.expert > 1).then(|| {
                 let all = self.activations.saturating_mul(u64::from(self.sizes.active));
                 let each = all / u64::from(self.layout.tensor) / u64::from(self.layout.expert);
                 OpKind::Collective(Collective::Alltoall {
@@ -429,9 +186,24 @@ impl Training {
                     bytes: each,
                 })
             }),
-            3 => Some(compute(self.times[1])),
+            3 => Some(compute(self.times[if dense { 2 } else { 1 }])),
             _ => (self.layout.tensor > 1).then(|| self.allreduce(TENSOR, self.activations)),
         }
+    }
+
+    /// Begins the reduction of the gradients of `layer` that are shared (`number` 0), or of its experts (1).
+    fn begin_reduction(&self, layer: u32, number: u32) -> Option<OpKind> {
+        let (shared, own) = self.layer_parameters(layer);
+        let (comm, parameters) = if number == 0 {
+            (DATA, shared)
+        } else {
+            (SAME_EXPERTS, own)
+        };
+        let [reduction, _] = self.reductions(comm, parameters.div_ceil(u64::from(self.params.tensor)));
+        reduction.map(|collective| OpKind::Icollective {
+            collective,
+            request: Request(2 * layer + number),
+        })
     }
 
     /// Step `step` of pass number `index`; `Err` after its last step.
@@ -442,19 +214,30 @@ impl Training {
         let pass = schedule.pass(index, stage, stages, batches);
         let backward = matches!(pass, Pass::Backward(_));
         let last = stage + 1 == stages;
-        let layers = LAYER * self.layers;
+        let own = self.layers(stage);
+        let layers = LAYER * own.len() as u32;
         let joined = |index| schedule.joined(index, stage, stages, batches);
         Ok(match step {
             0 if index > 0 && joined(index - 1) => None,
             0 => self.receive(rank, pass),
             // The output: the end of a forward pass and the beginning of its backward pass.
-            1 => (last && backward).then(|| OpKind::Compute {
-                duration: self.times[2] + self.times[2],
-            }),
-            step if step < 2 + layers => self.layer((step - 2) % LAYER, backward),
-            step if step == 2 + layers => (last && !backward).then(|| OpKind::Compute {
-                duration: self.times[2],
-            }),
+            1 => (last && backward).then(|| self.compute(rank, self.times[3] + self.times[3])),
+            step if step < 2 + layers => {
+                let (number, step) = ((step - 2) / LAYER, (step - 2) % LAYER);
+                let layer = if backward {
+                    own.end - 1 - number
+                } else {
+                    own.start + number
+                };
+                // The last pass is backward in every schedule.
+                let reduces = self.params.overlap_gradients && index + 1 == 2 * batches;
+                match step {
+                    step if step < REDUCTIONS => self.layer(rank, layer, step, backward),
+                    step if reduces => self.begin_reduction(layer, step - REDUCTIONS),
+                    _ => None,
+                }
+            }
+            step if step == 2 + layers => (last && !backward).then(|| self.compute(rank, self.times[3])),
             step if step == 3 + layers => match self.send(rank, pass) {
                 sent if !joined(index) => sent,
                 sent => both(
@@ -502,34 +285,60 @@ impl Training {
         })
     }
 
-    /// Step `step` of the gradients; `Err` after the last one.
-    fn gradients(&self, rank: u32, step: u32) -> Result<Option<OpKind>, ()> {
-        let (_, _, stage) = self.layout.place(rank);
-        let (shared, own) = self.parameters(stage);
-        let (comm, parameters) = match step / 2 {
-            0 => (DATA, shared),
-            1 => (SAME_EXPERTS, own),
-            _ => return Err(()),
-        };
+    /// The collectives that reduce the gradients of `parameters` in `comm`, and then gather the parameters.
+    fn reductions(&self, comm: Comm, parameters: u64) -> [Option<Collective>; 2] {
         let members = u64::from(self.members(comm));
         if parameters == 0 || members == 1 {
-            return Ok(None);
+            return [None; 2];
         }
         let element = self.params.element.0;
-        let (share, second) = (parameters.div_ceil(members), step % 2 == 1);
-        Ok(match (self.params.gradients, second) {
-            (Gradients::AllReduce, false) => Some(self.allreduce(comm, parameters * element)),
-            (Gradients::AllReduce, true) => None,
-            (Gradients::Sharded, false) => Some(OpKind::Collective(Collective::ReduceScatterBlock {
-                comm,
-                bytes: share * element,
-                count: share,
-            })),
-            (Gradients::Sharded, true) => Some(OpKind::Collective(Collective::Allgather {
-                comm,
-                bytes: share * element,
-            })),
-        })
+        let share = parameters.div_ceil(members);
+        match self.params.gradients {
+            Gradients::AllReduce => {
+                let (bytes, count) = (parameters * element, parameters);
+                [Some(Collective::Allreduce { comm, bytes, count }), None]
+            }
+            Gradients::Sharded => {
+                let (bytes, count) = (share * element, share);
+                [
+                    Some(Collective::ReduceScatterBlock { comm, bytes, count }),
+                    Some(Collective::Allgather { comm, bytes }),
+                ]
+            }
+        }
+    }
+
+    /// Step `step` of the gradients; `Err` after the last one. With overlap, only those of embedding and output are left
+    /// to reduce, after those of the layers, and all parameters to gather.
+    fn gradients(&self, rank: u32, step: u32) -> Result<Option<OpKind>, ()> {
+        let (_, _, stage) = self.layout.place(rank);
+        let overlap = self.params.overlap_gradients;
+        let (shared, own) = self.parameters(stage);
+        let (comm, parameters) = match step {
+            0 => {
+                let layers = self.layers(stage);
+                return Ok(overlap.then_some(OpKind::WaitAll {
+                    first: Request(2 * layers.start),
+                    count: 2 * layers.len() as u32,
+                }));
+            }
+            1 | 2 => (DATA, shared),
+            3 | 4 => (SAME_EXPERTS, own),
+            _ => return Err(()),
+        };
+        let second = step.is_multiple_of(2);
+        let left = match (overlap && !second, comm) {
+            (true, DATA) => {
+                let tensor = u64::from(self.params.tensor);
+                let reduced = self
+                    .layers(stage)
+                    .map(|layer| self.layer_parameters(layer).0.div_ceil(tensor));
+                parameters.saturating_sub(reduced.sum())
+            }
+            (true, _) => 0,
+            (false, _) => parameters,
+        };
+        Ok(self.reductions(comm, left)[usize::from(second)].map(OpKind::Collective))
     }
 
     /// Step `step` of the samples; `Err` after the last one. File r of the job has the samples of data rank r.
@@ -659,6 +468,23 @@ impl Program for Training {
             .then_some(algorithm)
     }
 
+    fn has_parallelism(&self) -> bool {
+        true
+    }
+
+    fn parallelism(&self, kind: &OpKind) -> Option<Parallelism> {
+        match kind {
+            OpKind::Send { .. } | OpKind::Recv { .. } | OpKind::Sendrecv { .. } => Some(Parallelism::Pipeline),
+            OpKind::WaitAll { .. } => Some(Parallelism::Data),
+            OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => match collective.comm() {
+                TENSOR => Some(Parallelism::Tensor),
+                EXPERT => Some(Parallelism::Expert),
+                _ => Some(Parallelism::Data),
+            },
+            _ => None,
+        }
+    }
+
     fn iterations(&self) -> Option<u32> {
         Some(self.params.iterations)
     }
@@ -679,7 +505,7 @@ impl Program for Training {
             pipeline,
             expert,
         } = self.layout;
-        let batches = f64::from(2 * micro_batches) * f64::from(2 * self.layers);
+        let batches = f64::from(2 * micro_batches) * f64::from(2 * self.layers(0).len() as u32);
         let tensors = if tensor > 1 {
             batches * mib(self.activations)
         } else {
@@ -697,7 +523,7 @@ impl Program for Training {
             String::new()
         };
         format!(
-            "{iterations} iterations of training {name} ({parameters:.1} thousand million parameters): {tensor} tensor x {data} data x \
+            "{iterations} iterations of training {name} ({parameters:.1} billion parameters): {tensor} tensor x {data} data x \
              {pipeline} pipeline{experts} parallel, {micro_batches} micro-batches of {micro_batch}, {}; per rank of stage 0 and iteration: tensor \
              all-reduces of {tensors:.1} MiB, sends of {sent:.1} MiB, gradients of {:.1} MiB",
             self.params.schedule.name(),

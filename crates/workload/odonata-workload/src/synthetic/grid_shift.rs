@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[schemars(rename = "GridStep")]
 pub enum Step {
     /// To c + 1 (modulo k) in every dimension.
-    Neighbour,
+    Neighbor,
     /// To c + k / 2, rounded down (modulo k), in every dimension: the far end of the diagonal, across the bisection.
     Diagonal,
     /// To c + k / 2, rounded up, - 1 (modulo k) in every dimension.
@@ -91,7 +91,7 @@ impl GridShift {
             cell /= extent;
             let around = |by: u32| ((u64::from(here) + u64::from(by)) % u64::from(extent)) as u32;
             *coordinate = match self.step {
-                Step::Neighbour => around(1),
+                Step::Neighbor => around(1),
                 Step::Diagonal => around(extent / 2),
                 Step::Tornado => around(extent.div_ceil(2) - 1),
                 Step::Next if !moved && extent > 1 => {
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     const STEPS: [Step; 6] = [
-        Step::Neighbour,
+        Step::Neighbor,
         Step::Diagonal,
         Step::Tornado,
         Step::Next,
@@ -162,7 +162,7 @@ mod tests {
         for (x, y) in (0..64).map(|rank| (rank % 8, rank / 8)) {
             let to = |step| shift(&[8, 8], 1, step).unwrap().destination(x + 8 * y);
             let at = |x: u32, y: u32| x % 8 + 8 * (y % 8);
-            assert_eq!(to(Step::Neighbour), at(x + 1, y + 1));
+            assert_eq!(to(Step::Neighbor), at(x + 1, y + 1));
             assert_eq!(to(Step::Tornado), at(x + 3, y + 3));
             assert_eq!(to(Step::Transpose), at(y, x));
             assert_eq!(to(Step::Diagonal), at(x + 4, y + 4));
@@ -192,7 +192,7 @@ mod tests {
     fn grids_that_do_not_fit_are_errors() {
         assert!(shift(&[4, 3], 1, Step::Transpose).unwrap_err().contains("4 x 3"));
         assert!(shift(&[2, 2], 1, Step::Tornado).unwrap_err().contains("sends nothing"));
-        assert!(shift(&[1, 1], 4, Step::Neighbour).is_err() && shift(&[4, 4], 0, Step::Next).is_err());
+        assert!(shift(&[1, 1], 4, Step::Neighbor).is_err() && shift(&[4, 4], 0, Step::Next).is_err());
         assert!(
             GridShift::new(64, Some(&[4, 4]), 3, Step::Next)
                 .unwrap_err()
@@ -205,8 +205,8 @@ mod tests {
         );
         // Without extents, a square.
         assert_eq!(
-            GridShift::new(64, None, 1, Step::Neighbour),
-            shift(&[8, 8], 1, Step::Neighbour)
+            GridShift::new(64, None, 1, Step::Neighbor),
+            shift(&[8, 8], 1, Step::Neighbor)
         );
         let pattern = Pattern::GridShift(shift(&[1, 5], 2, Step::Next).unwrap());
         assert_eq!(pattern.check(10), Ok(()));

@@ -141,7 +141,7 @@ synthetic! {
     };
 
     /// Synthetic traffic to the neighbors on a grid of ranks; open-loop.
-    "neighbours" Neighbours {
+    "neighbors" Neighbors {
         /// Ranks along each dimension (1 to 4 of them), the first fastest; their product is `ranks`. Default: a balanced
         /// grid of `dimensions` dimensions.
         dims: Option<Vec<u32>>,
@@ -284,7 +284,7 @@ impl SyntheticParams {
         let error = Problem::new(at, problem, "");
         let endless = self.messages.is_none() && self.stop.is_none() && !around.stopped_by_job;
         Err(if endless {
-            error.hint("run.time_limit and the job's until end it, too")
+            error.hint("run.time_limit and the job's until also end it; odonata load-sweep needs no end")
         } else {
             error
         })
@@ -464,7 +464,7 @@ impl PatternParams {
                 Some(targets) => distinct(&format!("{at}.targets"), targets, u32::MAX),
                 None => Ok(()),
             },
-            PatternParams::Neighbours { dimensions, wrap, .. } => {
+            PatternParams::Neighbors { dimensions, wrap, .. } => {
                 dimensions.fill(3);
                 wrap.fill(true);
                 Ok(())
@@ -487,7 +487,7 @@ impl PatternParams {
             PatternParams::Shift { by } if by.is_empty() => missing("by", "the distance in ranks"),
             PatternParams::Grid { step, .. } if step.is_empty() => missing(
                 "step",
-                "one of neighbour, diagonal, tornado, next, transpose, complement-reverse",
+                "one of neighbor, diagonal, tornado, next, transpose, complement-reverse",
             ),
             PatternParams::Grid { ranks_per_router, .. } => {
                 ranks_per_router.fill(1);
@@ -500,7 +500,7 @@ impl PatternParams {
     /// Removes the extents of its grid; returns whether there were any.
     fn without_dims(&mut self) -> bool {
         match self {
-            PatternParams::Neighbours { dims, .. }
+            PatternParams::Neighbors { dims, .. }
             | PatternParams::Tornado { dims }
             | PatternParams::Grid { dims, .. } => dims.take().is_some(),
             _ => false,
@@ -520,15 +520,15 @@ impl PatternParams {
             PatternParams::Permutation { targets, .. } => Pattern::Permutation {
                 targets: targets.as_slice().into(),
             },
-            PatternParams::Neighbours {
+            PatternParams::Neighbors {
                 dims,
                 dimensions,
                 wrap,
                 reach,
                 turn,
             } => {
-                let neighbours = super::Neighbours::new(ranks, dims.as_deref(), **dimensions, **wrap, *reach, *turn)?;
-                Pattern::Neighbours(neighbours)
+                let neighbors = super::Neighbors::new(ranks, dims.as_deref(), **dimensions, **wrap, *reach, *turn)?;
+                Pattern::Neighbors(neighbors)
             }
             PatternParams::HotSpot { targets, share } => Pattern::HotSpot {
                 targets: targets.as_slice().into(),

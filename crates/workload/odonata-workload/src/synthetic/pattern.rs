@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 use odonata_units::Number;
 
-use super::{GridShift, Neighbours, Tornado, TrafficMatrix, below};
+use super::{GridShift, Neighbors, Tornado, TrafficMatrix, below};
 
 /// Where messages go.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,7 +49,7 @@ pub enum Pattern {
         targets: Arc<[u32]>,
     },
     /// To the neighbors on a grid.
-    Neighbours(Neighbours),
+    Neighbors(Neighbors),
     /// With probability `share` uniformly to the hot ranks, otherwise uniformly to all other ranks, including hot ones.
     /// A hot rank chooses among the other hot ranks; if it is the only one, among all ranks.
     HotSpot {
@@ -162,7 +162,7 @@ impl Pattern {
                 Err(format!("{} targets leave no sender among {ranks} ranks", targets.len()))
             }
             Pattern::Incast { targets } => distinct(targets, ranks),
-            Pattern::Neighbours(neighbours) => same_ranks(neighbours.ranks(), ranks),
+            Pattern::Neighbors(neighbors) => same_ranks(neighbors.ranks(), ranks),
             Pattern::Tornado(tornado) => same_ranks(tornado.ranks(), ranks),
             Pattern::Transpose | Pattern::BadpermYarc => match ranks.isqrt() {
                 side if side * side == ranks => Ok(()),
@@ -240,7 +240,7 @@ impl Pattern {
                 let step = 1 + sequence % u64::from(last.max(1));
                 ((u64::from(rank) + step) % u64::from(ranks.max(1))) as u32
             }
-            Pattern::Neighbours(neighbours) => neighbours.destination(rank, draw, sequence).min(last),
+            Pattern::Neighbors(neighbors) => neighbors.destination(rank, draw, sequence).min(last),
             Pattern::Tornado(tornado) => tornado.destination(rank).min(last),
             Pattern::Transpose => {
                 let side = ranks.isqrt().max(1);

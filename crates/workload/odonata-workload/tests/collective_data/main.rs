@@ -4,6 +4,7 @@
 //! The steps give sizes and peers, but no data. The ranks below keep their own account of the data, with the loops of
 //! MPICH and Open MPI, and every step must agree with it: peers, sizes, order and concurrency.
 
+mod bine;
 #[path = "../common/mod.rs"]
 mod common;
 mod machine;

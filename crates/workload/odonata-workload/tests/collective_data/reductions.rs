@@ -46,6 +46,7 @@ impl Case {
                     moves.rotate_left(1);
                 }
             }
+            Algorithm::Offload { radix } => moves = tree_moves(rank, n, radix, &[0], Take::Hear),
             // ompi_coll_base_barrier_intra_tree.
             _ => {
                 let depth = n.next_power_of_two();
@@ -72,6 +73,9 @@ impl Case {
             Collective::Reduce { root, .. } => match self.algorithm {
                 Algorithm::Binomial => self.binomial_up((rank + n - root) % n, &|v| (v + root) % n),
                 Algorithm::ReduceScatterGather => self.reduce_scatter_gather(rank, root),
+                Algorithm::BineLatency | Algorithm::BineBandwidth => {
+                    self.bine_reduce((rank + n - root) % n, &|v| (v + root) % n)
+                }
                 Algorithm::Linear if rank == root => {
                     let others = (0..n).rev().filter(|&r| r != root);
                     others.map(|r| Move::recv(r, [0], Take::Add)).collect()
@@ -210,7 +214,11 @@ impl Case {
                 moves.extend(binomial_down(rank, n, |_, _| [0], &|v| v));
                 return moves;
             }
+            Algorithm::Offload { radix } => return tree_moves(rank, n, radix, &[0], Take::Add),
             Algorithm::Ring | Algorithm::SegmentedRing { .. } => return self.allreduce_ring(rank),
+            Algorithm::BineLatency | Algorithm::BineBandwidth | Algorithm::BineSegmented { .. } => {
+                return self.bine_allreduce(rank);
+            }
             _ => {}
         }
         // MPIR_Allreduce_intra_recursive_doubling and _reduce_scatter_allgather.
@@ -288,6 +296,7 @@ impl Case {
         };
         let one = |block: u32| vec![block as usize];
         match self.algorithm {
+            Algorithm::BinePermute | Algorithm::BineSend => self.bine_reduce_scatter(rank),
             Algorithm::RecursiveHalving => self.recursive_halving(rank),
             Algorithm::Pairwise => (1..n)
                 .map(|i| swap((rank + i) % n, one((rank + i) % n), (rank + n - i) % n, one(rank)))
@@ -396,4 +405,24 @@ impl Case {
         }
         moves
     }
+}
+
+/// Up a tree in which rank r has the children r radix + 1 to r radix + radix, and down again.
+fn tree_moves(rank: u32, ranks: u32, radix: u32, items: &[usize], take: Take) -> Vec<Move> {
+    let children: Vec<u32> = (1..ranks).filter(|child| (child - 1) / radix == rank).collect();
+    let items = || items.iter().copied();
+    let more = |at: usize| at + 1 < children.len();
+    let mut moves = Vec::new();
+    for (at, &child) in children.iter().enumerate() {
+        moves.push(Move::recv(child, items(), take).more(more(at)));
+    }
+    if rank > 0 {
+        let parent = (rank - 1) / radix;
+        let down = if take == Take::Add { Take::Put } else { take };
+        moves.push(Move::send(parent, items()).with(Move::recv(parent, items(), down)));
+    }
+    for (at, &child) in children.iter().enumerate() {
+        moves.push(Move::send(child, items()).more(more(at)));
+    }
+    moves
 }

@@ -73,8 +73,12 @@ impl Case {
         };
         match (self.collective, self.algorithm) {
             (Collective::Barrier { .. }, _) => vec![0],
-            (Collective::Broadcast { bytes, .. }, Algorithm::Chain { segment } | Algorithm::Binary { segment }) => {
-                segments(bytes, 1, segment)
+            (
+                Collective::Broadcast { bytes, .. },
+                Algorithm::Chain { segment } | Algorithm::Binary { segment } | Algorithm::SegmentedBinomial { segment },
+            ) => segments(bytes, 1, segment),
+            (Collective::Broadcast { bytes, .. } | Collective::Reduce { bytes, .. }, Algorithm::BineBandwidth) => {
+                vec![bytes.div_ceil(n.into()); n as usize]
             }
             (Collective::Broadcast { bytes, .. }, Algorithm::SplitBinary { segment }) => {
                 [segments(bytes - bytes / 2, 1, segment), segments(bytes / 2, 1, segment)].concat()
@@ -94,9 +98,14 @@ impl Case {
                 Collective::Reduce { bytes, count, .. } | Collective::Allreduce { bytes, count, .. },
                 Algorithm::ReduceScatterGather | Algorithm::ReduceScatterAllgather,
             ) => elements(bytes, count, self.power()),
-            (Collective::Allreduce { bytes, count, .. }, Algorithm::Ring) => elements(bytes, count, n),
-            (Collective::Allreduce { bytes, count, .. }, Algorithm::SegmentedRing { .. }) => {
-                let element = bytes / count;
+            (Collective::Allreduce { bytes, count, .. }, Algorithm::Ring | Algorithm::BineBandwidth) => {
+                elements(bytes, count, n)
+            }
+            (
+                Collective::Allreduce { bytes, count, .. },
+                Algorithm::SegmentedRing { .. } | Algorithm::BineSegmented { .. },
+            ) => {
+                let element = bytes.checked_div(count).unwrap_or(0);
                 let parts = self.ring_parts();
                 let blocks = evenly(count, n).into_iter();
                 blocks
@@ -130,13 +139,15 @@ impl Case {
 
     /// Number of parts of a block in a segmented ring.
     pub(crate) fn ring_parts(&self) -> u32 {
-        let (Collective::Allreduce { bytes, count, .. }, Algorithm::SegmentedRing { segment }) =
-            (self.collective, self.algorithm)
+        let (
+            Collective::Allreduce { bytes, count, .. },
+            Algorithm::SegmentedRing { segment } | Algorithm::BineSegmented { segment },
+        ) = (self.collective, self.algorithm)
         else {
             return 1;
         };
-        let longest = evenly(count, self.ranks)[0];
-        segments(longest * (bytes / count), bytes / count, segment).len() as u32
+        let element = bytes.checked_div(count).unwrap_or(1).max(1);
+        segments(evenly(count, self.ranks)[0] * element, element, segment).len() as u32
     }
 
     /// The items of `rank`'s share.
@@ -200,6 +211,11 @@ impl Case {
             Collective::Barrier { .. } => self.barrier(rank),
             Collective::Broadcast { root, .. } => self.broadcast((rank + n - root) % n, |v| (v + root) % n),
             Collective::Gather { root, .. } | Collective::Scatter { root, .. }
+                if self.algorithm == Algorithm::BineLatency =>
+            {
+                self.bine_blocks((rank + n - root) % n, &|v| (v + root) % n)
+            }
+            Collective::Gather { root, .. } | Collective::Scatter { root, .. }
                 if self.algorithm == Algorithm::Binomial =>
             {
                 self.block_tree((rank + n - root) % n, |v| (v + root) % n)
@@ -226,7 +242,10 @@ impl Case {
                 .map(|to| Move::send(named(to), all.clone()).more(to + 1 < n))
                 .collect(),
             Algorithm::Linear => vec![Move::recv(named(0), all, Take::Put)],
-            Algorithm::Chain { .. } | Algorithm::Binary { .. } => self.stream_down(v, all, &named),
+            Algorithm::Chain { .. } | Algorithm::Binary { .. } | Algorithm::SegmentedBinomial { .. } => {
+                self.stream_down(v, all, &named)
+            }
+            Algorithm::BineLatency | Algorithm::BineBandwidth => self.bine_broadcast(v, &named),
             Algorithm::SplitBinary { .. } => self.split_binary(v, &named),
             Algorithm::Binomial => binomial_down(v, n, |_, _| all.clone(), &named),
             _ => {
@@ -415,6 +434,18 @@ impl Case {
                     have += length;
                 }
             }
+            Algorithm::Linear => {
+                // As ompi_coll_basic: all at once, receives from the right, sends to the left.
+                for i in 1..n {
+                    let (left, right) = ((v + n - i) % n, (v + i) % n);
+                    moves.push(swap(left, (v, 1), right, (right, 1)).more(i + 1 < n));
+                }
+            }
+            Algorithm::Sparbit
+            | Algorithm::BinePermute
+            | Algorithm::BineSend
+            | Algorithm::BineBlockByBlock
+            | Algorithm::BineTwoBlocks => return self.bine_allgather(v),
             Algorithm::NeighborExchange => {
                 // The variables of ompi_coll_base_allgather_intra_neighborexchange.
                 let even = v.is_multiple_of(2);
@@ -470,6 +501,7 @@ impl Case {
                 }
                 moves
             }
+            Algorithm::BinePermute => self.bine_alltoall(rank),
             Algorithm::Pairwise => (1..n).map(|i| swap(away(i).0, away(i).1)).collect(),
             Algorithm::PairwiseExchange => (1..n).map(|i| swap(rank ^ i, rank ^ i)).collect(),
             // MPIR_Alltoall_intra_scattered; Open MPI's linear algorithm has a window of all ranks.

@@ -136,8 +136,10 @@ pub(crate) fn algorithms(collective: &Collective, ranks: u32) -> Vec<Algorithm> 
             .map(|segment| Algorithm::SegmentedBinomial { segment })
             .to_vec(),
         Algorithm::SegmentedRing { .. } => [0, 9, 64].map(|segment| Algorithm::SegmentedRing { segment }).to_vec(),
+        Algorithm::BineSegmented { .. } => [0, 9, 64].map(|segment| Algorithm::BineSegmented { segment }).to_vec(),
         Algorithm::LinearSync { .. } => segments.map(|segment| Algorithm::LinearSync { segment }).to_vec(),
         Algorithm::Scattered { .. } => [1, 2, 8, 32].map(|window| Algorithm::Scattered { window }).to_vec(),
+        Algorithm::Offload { .. } => [1, 2, 3, 32].map(|radix| Algorithm::Offload { radix }).to_vec(),
         other => vec![other],
     };
     let all = Algorithm::ALL.into_iter().flat_map(sized);

@@ -98,7 +98,7 @@ fn two_threads_work_where_they_gain_and_as_long_as_they_do() {
 
 #[test]
 fn each_doubling_of_the_threads_has_to_gain_a_quarter() {
-    // 100, 60, 36, 33, 32: the step from 4 threads to 8 gains 8 %.
+    // 100, 60, 36, 33, 32: the step from 4 threads to 8 gains 8%.
     let costs: Costs<'_> = &|threads, _| match threads {
         1 => 100,
         2 => 60,

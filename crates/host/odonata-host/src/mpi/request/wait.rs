@@ -1,12 +1,14 @@
 //! Waits and tests: calls take complete requests and wait for incomplete ones.
 
+use super::kind::RequestKind;
 use super::{RequestCell, Requests, State};
+use crate::context::Uses;
 use crate::mpi::call::Calls;
 use crate::mpi::effect::MpiEffect;
 use crate::observe::{Observer, RequestCompletion, RequestTaken};
 use crate::turn::Turn;
-use odonata_engine::{Mode, NIL};
-use odonata_workload::Request;
+use odonata_engine::{NIL, Time};
+use odonata_workload::{Comm, Request, Source};
 
 /// How many complete requests a call takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -60,7 +62,7 @@ pub(crate) enum Completion {
 
 impl Requests {
     /// Call `waiter` takes complete, numbered request `slot`.
-    fn take<M: Mode>(&mut self, turn: &mut Turn<'_, MpiEffect>, calls: &mut Calls, waiter: u32, slot: u32) {
+    fn take<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, calls: &mut Calls, waiter: u32, slot: u32) {
         let operation = calls.operation(waiter);
         let call = calls.edit::<M>(waiter);
         let RequestCell {
@@ -70,6 +72,7 @@ impl Requests {
             plan,
             op,
             state,
+            copy,
             ..
         } = *self.cells.get(slot);
         turn.observers.request_is_taken::<M>(&RequestTaken {
@@ -83,18 +86,18 @@ impl Requests {
             was_done: state == State::Done,
             now: turn.now,
         });
-        call.count(kind);
-        if plan == NIL {
+        call.count(kind, copy);
+        if plan == NIL || kind == RequestKind::Access {
             self.unlink::<M>(slot);
-            self.cells.free::<M>(slot);
+            self.discard::<M>(slot);
         } else {
             let cell = self.cells.edit::<M>(slot);
-            (cell.state, cell.waiter) = (State::Idle, NIL);
+            (cell.state, cell.waiter, cell.copy) = (State::Idle, NIL, Time::ZERO);
         }
     }
 
     /// Makes call `waiter` wait for all selected requests.
-    pub(crate) fn await_all<M: Mode>(
+    pub(crate) fn await_all<M: Uses>(
         &mut self,
         turn: &mut Turn<'_, MpiEffect>,
         calls: &mut Calls,
@@ -120,8 +123,37 @@ impl Requests {
         }
     }
 
+    /// Makes call `waiter` wait for the accesses of its rank to `target` on `comm`, other than those that another call waits
+    /// for.
+    pub(crate) fn await_accesses<M: Uses>(
+        &mut self,
+        turn: &mut Turn<'_, MpiEffect>,
+        calls: &mut Calls,
+        waiter: u32,
+        (target, comm): (Source, Comm),
+    ) {
+        let mut at = self.lists.get(calls.get(waiter).rank).head;
+        while at != NIL {
+            let RequestCell {
+                next,
+                state,
+                waiter: other,
+                ..
+            } = *self.cells.get(at);
+            if other == NIL && self.is_access_to(at, target, comm) {
+                if state == State::Done {
+                    self.take::<M>(turn, calls, waiter, at);
+                } else {
+                    self.cells.edit::<M>(at).waiter = waiter;
+                    calls.edit::<M>(waiter).pending += 1;
+                }
+            }
+            at = next;
+        }
+    }
+
     /// Makes call `waiter` wait until one of the selected requests is complete, and then take as many as it selects.
-    pub(crate) fn await_one<M: Mode>(
+    pub(crate) fn await_one<M: Uses>(
         &mut self,
         turn: &mut Turn<'_, MpiEffect>,
         calls: &mut Calls,
@@ -148,7 +180,7 @@ impl Requests {
 
     /// Takes complete requests among the selected ones for call `waiter`, which then waits for none of them. Returns
     /// whether there were any.
-    pub(crate) fn take_complete<M: Mode>(
+    pub(crate) fn take_complete<M: Uses>(
         &mut self,
         turn: &mut Turn<'_, MpiEffect>,
         calls: &mut Calls,
@@ -188,7 +220,7 @@ impl Requests {
     }
 
     /// Completes request `slot`.
-    pub(crate) fn complete<M: Mode>(
+    pub(crate) fn complete<M: Uses>(
         &mut self,
         turn: &mut Turn<'_, MpiEffect>,
         calls: &mut Calls,
@@ -201,6 +233,7 @@ impl Requests {
             freed,
             rank,
             op,
+            copy,
             ..
         } = *self.cells.get(slot);
         turn.observers.request_completes::<M>(&RequestCompletion {
@@ -220,10 +253,10 @@ impl Requests {
             }
             return Completion::Noted;
         }
-        if number == NIL {
+        if number == NIL && kind != RequestKind::Access {
             let operation = calls.operation(waiter);
             let call = calls.edit::<M>(waiter);
-            call.count(kind);
+            call.count(kind, copy);
             turn.observers.request_is_taken::<M>(&RequestTaken {
                 request: slot,
                 operation,

@@ -3,12 +3,13 @@
 
 use super::path::PathCall;
 use super::{Dependent, LostTime};
+use crate::context::Uses;
 use crate::layout::Layout;
 use crate::mpi::matching::Envelope;
 use crate::mpi::progress::ProtocolWork;
-use crate::observe::{Observer, OperationEnd, RequestCompletion, RequestTaken, StepEnd};
+use crate::observe::{IterationEnd, Observer, OperationEnd, RequestCompletion, RequestTaken, StepEnd};
 use odonata_blame::lost::Stamp;
-use odonata_engine::{Mode, NIL, Time};
+use odonata_engine::{NIL, Time};
 
 impl Dependent {
     /// The owner of the stamp of message `envelope` while it waits at `rank`.
@@ -21,6 +22,7 @@ impl Dependent {
         match work {
             ProtocolWork::SendCts { incoming } => Some(Dependent::Incoming(incoming)),
             ProtocolWork::SendData { outgoing } => Some(Dependent::Outgoing(outgoing)),
+            ProtocolWork::Combine { answer } => Some(Dependent::Answer(answer)),
             ProtocolWork::CollectiveStep { .. } => None,
         }
     }
@@ -28,12 +30,12 @@ impl Dependent {
 
 impl Observer for LostTime {
     #[inline]
-    fn event_begins<M: Mode>(&mut self, now: Time) {
+    fn event_begins<M: Uses>(&mut self, now: Time) {
         self.begins(now);
     }
 
     #[inline]
-    fn operation_begins<M: Mode>(&mut self, operation: u32, rank: u32, now: Time) {
+    fn operation_begins<M: Uses>(&mut self, operation: u32, rank: u32, now: Time) {
         if self.is_on() {
             self.begins(now);
             self.continues(Dependent::Rank(rank), now);
@@ -42,12 +44,12 @@ impl Observer for LostTime {
     }
 
     #[inline]
-    fn background_begins<M: Mode>(&mut self, operation: u32) {
+    fn background_begins<M: Uses>(&mut self, operation: u32) {
         self.note::<M>(Dependent::Operation(operation));
     }
 
     #[inline]
-    fn step_begins<M: Mode>(&mut self, operation: u32, now: Time) {
+    fn step_begins<M: Uses>(&mut self, operation: u32, now: Time) {
         if self.is_on() {
             self.continues(Dependent::Operation(operation), now);
             self.note::<M>(Dependent::Step(operation));
@@ -55,7 +57,7 @@ impl Observer for LostTime {
     }
 
     #[inline]
-    fn stream_is_occupied<M: Mode>(&mut self, operation: u32, until: Time) {
+    fn stream_is_occupied<M: Uses>(&mut self, operation: u32, until: Time) {
         if self.is_on()
             && let Some(own) = self.stamp(Dependent::Operation(operation))
         {
@@ -66,7 +68,7 @@ impl Observer for LostTime {
     }
 
     #[inline]
-    fn receives_are_handled<M: Mode>(&mut self, operation: u32, until: Time) {
+    fn receives_are_handled<M: Uses>(&mut self, operation: u32, until: Time) {
         if self.is_on()
             && let Some(stamp) = self.stamp(Dependent::Step(operation))
         {
@@ -77,7 +79,7 @@ impl Observer for LostTime {
     }
 
     #[inline]
-    fn step_ends<M: Mode>(&mut self, step: &StepEnd) {
+    fn step_ends<M: Uses>(&mut self, step: &StepEnd) {
         if self.is_on()
             && let Some(stamp) = self.stamp(Dependent::Step(step.operation))
         {
@@ -91,7 +93,7 @@ impl Observer for LostTime {
 
     /// In the foreground, the rank continues from the operation's stamp.
     #[inline]
-    fn operation_ends<M: Mode>(&mut self, end: &OperationEnd) {
+    fn operation_ends<M: Uses>(&mut self, end: &OperationEnd) {
         if self.is_on() {
             self.is_complete::<M>(Dependent::Operation(end.operation), end.now);
             self.forget::<M>(Dependent::Step(end.operation));
@@ -105,51 +107,51 @@ impl Observer for LostTime {
         }
     }
 
-    fn iteration_ends<M: Mode>(&mut self, operation: u32, rank: u32, iteration: (u16, u32), now: Time) {
-        self.end_iteration::<M>(operation, rank, iteration, now);
+    fn iteration_ends<M: Uses>(&mut self, end: &IterationEnd) {
+        self.end_iteration::<M>(end.operation, end.rank, (end.job, end.iteration), end.now);
     }
 
     #[inline]
-    fn receive_is_posted<M: Mode>(&mut self, request: u32) {
+    fn receive_is_posted<M: Uses>(&mut self, request: u32) {
         self.note::<M>(Dependent::Request(request));
     }
 
     #[inline]
-    fn request_completes<M: Mode>(&mut self, completion: &RequestCompletion) {
+    fn request_completes<M: Uses>(&mut self, completion: &RequestCompletion) {
         self.note::<M>(Dependent::Request(completion.request));
     }
 
     /// The operation has waited for the request.
     #[inline]
-    fn request_is_taken<M: Mode>(&mut self, taken: &RequestTaken) {
+    fn request_is_taken<M: Uses>(&mut self, taken: &RequestTaken) {
         if self.is_on() {
             self.needs::<M>(Dependent::Step(taken.operation), Dependent::Request(taken.request));
         }
     }
 
     #[inline]
-    fn message_waits_for_earlier<M: Mode>(&mut self, rank: u32, message: &Envelope) {
+    fn message_waits_for_earlier<M: Uses>(&mut self, rank: u32, message: &Envelope) {
         self.note::<M>(Dependent::envelope(rank, message));
     }
 
     #[inline]
-    fn message_waits_for_receive<M: Mode>(&mut self, _: &Layout, rank: u32, message: &Envelope, _: Time) {
+    fn message_waits_for_receive<M: Uses>(&mut self, _: &Layout, rank: u32, message: &Envelope, _: Time) {
         self.note::<M>(Dependent::envelope(rank, message));
     }
 
-    fn message_follows_earlier<M: Mode>(&mut self, rank: u32, message: &Envelope) {
+    fn message_follows_earlier<M: Uses>(&mut self, rank: u32, message: &Envelope) {
         self.takes::<M>(Dependent::envelope(rank, message));
     }
 
     #[inline]
-    fn work_is_deferred<M: Mode>(&mut self, work: ProtocolWork) {
+    fn work_is_deferred<M: Uses>(&mut self, work: ProtocolWork) {
         if let Some(dependent) = Dependent::work(work) {
             self.note::<M>(dependent);
         }
     }
 
     #[inline]
-    fn work_is_done<M: Mode>(&mut self, work: ProtocolWork, operation: u32) {
+    fn work_is_done<M: Uses>(&mut self, work: ProtocolWork, operation: u32) {
         match Dependent::work(work) {
             Some(dependent) => self.takes::<M>(dependent),
             None => self.needs_current::<M>(Dependent::Step(operation)),
@@ -157,55 +159,55 @@ impl Observer for LostTime {
     }
 
     /// The loss of the current event counts as the loss of its start.
-    fn rank_may_start<M: Mode>(&mut self, rank: u32) {
+    fn rank_may_start<M: Uses>(&mut self, rank: u32) {
         self.may_start::<M>(rank);
     }
 
-    fn rank_is_due<M: Mode>(&mut self, rank: u32, now: Time) {
+    fn rank_is_due<M: Uses>(&mut self, rank: u32, now: Time) {
         self.continues(Dependent::Start(rank), now);
     }
 
-    fn rank_starts<M: Mode>(&mut self, rank: u32, job: u16, now: Time) {
+    fn rank_starts<M: Uses>(&mut self, rank: u32, job: u16, now: Time) {
         self.start_rank::<M>(rank, job, now);
     }
 
-    fn rank_ends<M: Mode>(&mut self, rank: u32, end: Time) {
+    fn rank_ends<M: Uses>(&mut self, rank: u32, end: Time) {
         self.ends::<M>(rank, end);
     }
 
-    fn end_is_reported<M: Mode>(&mut self, rank: u32) {
+    fn end_is_reported<M: Uses>(&mut self, rank: u32) {
         self.needs_current::<M>(Dependent::Ended(rank));
     }
 
-    fn ranks_have_ended<M: Mode>(&mut self, rank: u32, now: Time) {
+    fn ranks_have_ended<M: Uses>(&mut self, rank: u32, now: Time) {
         self.is_complete::<M>(Dependent::Ended(rank), now);
     }
 
-    fn job_end_is_heard<M: Mode>(&mut self, rank: u32, job: u16) {
+    fn job_end_is_heard<M: Uses>(&mut self, rank: u32, job: u16) {
         self.concerns(job);
         self.needs_current::<M>(Dependent::Awaited(rank));
     }
 
-    fn job_may_start<M: Mode>(&mut self, rank: u32, now: Time) {
+    fn job_may_start<M: Uses>(&mut self, rank: u32, now: Time) {
         self.is_complete::<M>(Dependent::Awaited(rank), now);
     }
 
-    fn source_is_stopped<M: Mode>(&mut self, rank: u32) {
+    fn source_is_stopped<M: Uses>(&mut self, rank: u32) {
         self.note::<M>(Dependent::StopNotice(rank));
     }
 
     #[inline]
-    fn local_message_departs<M: Mode>(&mut self, message: u32) {
+    fn local_message_departs<M: Uses>(&mut self, message: u32) {
         self.note::<M>(Dependent::Local(message));
     }
 
     #[inline]
-    fn local_message_has_left<M: Mode>(&mut self, message: u32, now: Time) {
+    fn local_message_has_left<M: Uses>(&mut self, message: u32, now: Time) {
         self.continues(Dependent::Local(message), now);
     }
 
     #[inline]
-    fn local_message_arrives<M: Mode>(&mut self, message: u32, now: Time) {
+    fn local_message_arrives<M: Uses>(&mut self, message: u32, now: Time) {
         self.is_complete::<M>(Dependent::Local(message), now);
     }
 }
@@ -214,7 +216,7 @@ impl LostTime {
     /// A posted receive matches `message`, which arrived earlier at `rank`. In a rendezvous, the data need both;
     /// otherwise the data have arrived, and the request completes at their arrival. Returns the stamp to restore.
     #[inline]
-    pub(crate) fn meets_earlier<M: Mode>(&mut self, rank: u32, message: &Envelope) -> Option<Box<Stamp>> {
+    pub(crate) fn meets_earlier<M: Uses>(&mut self, rank: u32, message: &Envelope) -> Option<Box<Stamp>> {
         let before = self.save()?;
         let dependent = Dependent::envelope(rank, message);
         if let Some(arrival) = self.stamp(dependent) {
@@ -229,7 +231,7 @@ impl LostTime {
 
     /// An arriving message matches a receive for `request` that was posted earlier. Returns the stamp to restore.
     #[inline]
-    pub(crate) fn meets_later<M: Mode>(&mut self, request: u32, message: &Envelope) -> Option<Box<Stamp>> {
+    pub(crate) fn meets_later<M: Uses>(&mut self, request: u32, message: &Envelope) -> Option<Box<Stamp>> {
         let before = self.save()?;
         if message.rendezvous != NIL && request != NIL {
             self.takes::<M>(Dependent::Request(request));

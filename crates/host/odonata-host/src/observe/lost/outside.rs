@@ -9,6 +9,7 @@
 //! ```
 
 use super::{Dependent, LostTime};
+use crate::io::facts::OutsideBlock;
 use odonata_blame::lost::{Kind, Loss, LostAt, add, bound_places};
 use odonata_engine::{GrowableStore, List, Mode, NIL, Pool, Time};
 
@@ -61,18 +62,6 @@ impl OutsideLinks {
         list.push::<M, _>(&mut self.booked, slot);
         *self.links.edit::<M>(link) = list;
     }
-}
-
-/// A block of a job on a link to or from a file system.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct OutsideBlock {
-    /// Server of the part, and whether the direction is outward.
-    pub(crate) link: (u32, bool),
-    pub(crate) owner: u16,
-    /// Arrival time, begin of the transfer, end of the transfer.
-    pub(crate) ready: Time,
-    pub(crate) begin: Time,
-    pub(crate) end: Time,
 }
 
 impl LostTime {

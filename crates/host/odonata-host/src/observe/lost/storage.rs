@@ -1,10 +1,10 @@
 //! Lost time of requests at storage servers and metadata servers.
 
-use super::{Dependent, LostTime, OutsideBlock};
-use crate::Hosts;
-use crate::io::facts::{Aside, IoObserver};
+use super::{Dependent, LostTime};
+use crate::context::Uses;
+use crate::io::facts::{Aside, IoObserver, OutsideBlock, ServerWaits};
 use odonata_blame::lost::{Kind, Loss, LostAt, Stamp, add};
-use odonata_engine::{Mode, Time};
+use odonata_engine::Time;
 use odonata_storage::{DeviceAccess, RequestHeader, RequestLoss, RequestWaits};
 
 impl Dependent {
@@ -21,12 +21,12 @@ impl Dependent {
 
 impl IoObserver for LostTime {
     #[inline]
-    fn request_arrives<M: Mode>(&mut self, request: RequestHeader) {
+    fn request_arrives<M: Uses>(&mut self, request: RequestHeader) {
         self.note::<M>(Dependent::server(request));
     }
 
     #[inline]
-    fn piece_arrives<M: Mode>(&mut self, request: impl FnOnce() -> Option<RequestHeader>) {
+    fn piece_arrives<M: Uses>(&mut self, request: impl Fn() -> Option<RequestHeader> + Copy) {
         if self.is_on()
             && let Some(request) = request()
             && self.stamps.has(Dependent::server(request).key())
@@ -37,7 +37,7 @@ impl IoObserver for LostTime {
 
     /// Makes the stamp of `request` current, since the work is done for it.
     #[inline]
-    fn server_acts(&mut self, request: RequestHeader, now: Time) {
+    fn server_acts<M: Uses>(&mut self, request: RequestHeader, now: Time) {
         if self.is_on() {
             self.begins(now);
             self.continues(Dependent::server(request), now);
@@ -45,30 +45,7 @@ impl IoObserver for LostTime {
     }
 
     #[inline]
-    fn server_asks_below(&mut self, request: Option<RequestHeader>, now: Time) -> Aside {
-        let aside = Aside(self.is_on().then(|| self.current.clone()));
-        match request {
-            Some(request) => self.server_acts(request, now),
-            None => self.begins(now),
-        }
-        aside
-    }
-
-    fn block_crosses<M: Mode>(&mut self, block: OutsideBlock, server: u32) -> Aside {
-        let aside = Aside(self.is_on().then(|| self.current.clone()));
-        self.crosses::<M>(block, server);
-        aside
-    }
-
-    #[inline]
-    fn resume(&mut self, aside: Aside) {
-        if let Some(before) = aside.0 {
-            self.is_now(before);
-        }
-    }
-
-    #[inline]
-    fn rank_hears<M: Mode>(&mut self, request: impl FnOnce() -> Option<u32>) {
+    fn rank_hears<M: Uses>(&mut self, request: impl Fn() -> Option<u32> + Copy) {
         if self.is_on()
             && let Some(request) = request()
         {
@@ -77,17 +54,17 @@ impl IoObserver for LostTime {
     }
 
     #[inline]
-    fn server_hears_from_below<M: Mode>(&mut self, attempt: u32) {
+    fn server_hears_from_below<M: Uses>(&mut self, attempt: u32) {
         self.needs_current::<M>(Dependent::Attempt(attempt));
     }
 
     #[inline]
-    fn data_have_crossed(&mut self, attempt: u32, now: Time) {
+    fn data_have_crossed<M: Uses>(&mut self, attempt: u32, now: Time) {
         self.continues(Dependent::Attempt(attempt), now);
     }
 
     #[inline]
-    fn attempt_ends<M: Mode>(&mut self, request: u32, attempt: u32) {
+    fn attempt_ends<M: Uses>(&mut self, request: u32, attempt: u32) {
         if self.is_on() {
             self.takes::<M>(Dependent::Attempt(attempt));
             self.needs_current::<M>(Dependent::StorageRequest(request));
@@ -95,72 +72,91 @@ impl IoObserver for LostTime {
     }
 
     #[inline]
-    fn attempt_is_late<M: Mode>(&mut self, attempt: u32) {
+    fn attempt_is_late<M: Uses>(&mut self, attempt: u32) {
         self.forget::<M>(Dependent::Attempt(attempt));
     }
 
     #[inline]
-    fn request_is_complete<M: Mode>(&mut self, request: u32) {
+    fn request_is_complete<M: Uses>(&mut self, request: u32) {
         self.takes::<M>(Dependent::StorageRequest(request));
     }
 
     #[inline]
-    fn metadata_call_arrives<M: Mode>(&mut self, call: RequestHeader) {
+    fn metadata_call_arrives<M: Uses>(&mut self, call: RequestHeader) {
         self.note::<M>(Dependent::metadata(call));
     }
 
     #[inline]
-    fn metadata_call_ends<M: Mode>(&mut self, call: RequestHeader, now: Time) {
+    fn metadata_call_ends<M: Uses>(&mut self, call: RequestHeader, now: Time) {
         self.is_complete::<M>(Dependent::metadata(call), now);
     }
 
     #[inline]
-    fn files_are_staged<M: Mode>(&mut self, rank: u32) {
+    fn files_are_staged<M: Uses>(&mut self, rank: u32) {
         self.needs_current::<M>(Dependent::Staged(rank));
     }
 
     #[inline]
-    fn rank_is_staged<M: Mode>(&mut self, rank: u32, now: Time) {
+    fn rank_is_staged<M: Uses>(&mut self, rank: u32, now: Time) {
         self.is_complete::<M>(Dependent::Staged(rank), now);
+    }
+
+    fn servers_have_worked<M: Uses>(&mut self, now: Time, waits: &ServerWaits, numbers: [&dyn Fn(u32) -> u32; 2]) {
+        if !self.is_on() {
+            return;
+        }
+        let RequestWaits { losses, begun, ended } = &waits.storage;
+        let at = |server| LostAt::server(numbers[0](server));
+        // An access that ends lets waiting ones begin.
+        for access in ended {
+            self.access_ends::<M>(now, access, at(access.server));
+        }
+        if !(losses.is_empty() && waits.locks.is_empty() && waits.metadata.is_empty()) {
+            let before = std::mem::take(&mut self.current);
+            // A request asks for space once it has its lock.
+            self.waited::<M>(now, Dependent::server, at, &waits.locks);
+            self.waited::<M>(now, Dependent::server, at, losses);
+            let at = |server| LostAt::metadata(numbers[1](server));
+            self.waited::<M>(now, Dependent::metadata, at, &waits.metadata);
+            self.is_now(before);
+        }
+        for access in begun {
+            self.access_begins::<M>(now, access);
+        }
     }
 }
 
-impl Hosts {
-    /// The servers have handled an input: joins what their instruments have recorded of single requests.
+impl LostTime {
+    /// A storage server asks the lower tier for `request`, or for no request.
     #[inline]
-    pub(crate) fn servers_have_worked<M: Mode>(&mut self, now: Time) {
-        if self.observers.lost.is_on() {
-            self.join_server_waits::<M>(now);
+    pub(crate) fn server_asks_below<M: Uses>(&mut self, request: Option<RequestHeader>, now: Time) -> Aside {
+        let aside = Aside(self.is_on().then(|| self.current.clone()));
+        match request {
+            Some(request) => self.server_acts::<M>(request, now),
+            None => self.begins(now),
         }
+        aside
     }
 
-    fn join_server_waits<M: Mode>(&mut self, now: Time) {
-        let (RequestWaits { losses, begun, ended }, of_locks) = self.io.servers.take_waits();
-        let of_metadata = self.io.metadata.take_losses();
-        let (lost, servers, metadata) = (&mut self.observers.lost, &self.io.servers, &self.io.metadata);
-        let at = |server| LostAt::server(servers.number(server));
-        // An access that ends lets waiting ones begin.
-        for access in &ended {
-            lost.access_ends::<M>(now, access, at(access.server));
-        }
-        if !(losses.is_empty() && of_locks.is_empty() && of_metadata.is_empty()) {
-            let before = std::mem::take(&mut lost.current);
-            // A request asks for space once it has its lock.
-            lost.waited::<M>(now, Dependent::server, at, &of_locks);
-            lost.waited::<M>(now, Dependent::server, at, &losses);
-            let at = |server| LostAt::metadata(metadata.number(server));
-            lost.waited::<M>(now, Dependent::metadata, at, &of_metadata);
-            lost.is_now(before);
-        }
-        for access in &begun {
-            lost.access_begins::<M>(now, access);
+    /// `block` crosses the link of I/O server `server` to a file system.
+    pub(crate) fn block_crosses<M: Uses>(&mut self, block: OutsideBlock, server: u32) -> Aside {
+        let aside = Aside(self.is_on().then(|| self.current.clone()));
+        self.crosses::<M>(block, server);
+        aside
+    }
+
+    /// The event goes on as before `aside`.
+    #[inline]
+    pub(crate) fn resume(&mut self, aside: Aside) {
+        if let Some(before) = aside.0 {
+            self.is_now(before);
         }
     }
 }
 
 impl LostTime {
     /// Requests at servers, at the place `at`, have waited until `now`.
-    fn waited<M: Mode>(
+    fn waited<M: Uses>(
         &mut self,
         now: Time,
         dependent: impl Fn(RequestHeader) -> Dependent,
@@ -207,7 +203,7 @@ impl LostTime {
     }
 
     /// A device begins to serve a piece of a request.
-    fn access_begins<M: Mode>(&mut self, now: Time, access: &DeviceAccess) {
+    fn access_begins<M: Uses>(&mut self, now: Time, access: &DeviceAccess) {
         if let Some(stamp) = self.stamp(Dependent::server(access.header)) {
             self.stamps
                 .set::<M>(Dependent::Access(access.piece).key(), &stamp.later(now));
@@ -216,7 +212,7 @@ impl LostTime {
 
     /// A device has served a piece until now: its request depends on it, and so does the next access of its job at the
     /// device. Seek time caused by accesses of other jobs in between is lost to the last of them, `at` the server.
-    fn access_ends<M: Mode>(&mut self, now: Time, access: &DeviceAccess, at: LostAt) {
+    fn access_ends<M: Uses>(&mut self, now: Time, access: &DeviceAccess, at: LostAt) {
         let Some(mut stamp) = self.stamps.take::<M>(Dependent::Access(access.piece).key()) else {
             return;
         };

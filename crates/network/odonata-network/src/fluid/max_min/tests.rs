@@ -144,22 +144,24 @@ fn random_path(random: &mut SplitMix64, links: u64) -> Path {
     path.into_iter().collect()
 }
 
-/// A new flow takes the capacity left until the next filling, if that is a 16th of a link or more; then all share
-/// equally.
+/// Until the next filling a new flow takes the capacity left, if that is a 16th of a link or more, or its share with the
+/// flows that the link limits: C / 2 beside one, C / 3 if another has come before it; then all share equally.
 #[test]
-fn a_new_flow_takes_the_capacity_left() {
+fn a_new_flow_takes_the_capacity_left_or_its_share() {
     let mut of = links(&[1.0, 4.0]);
     let first = flow(&mut of, &[(0, 1.0)]);
     of.fill::<Plain>(|_, _| {});
     let [wide, narrow] = [[(1, 1.0)], [(0, 1.0)]].map(|path| flow(&mut of, &path));
-    assert_eq!([wide, narrow].map(|flow| of.take_rest::<Plain>(flow)), [4.0, 0.0]);
-    let third = flow(&mut of, &[(1, 1.0)]);
-    assert_eq!(of.take_rest::<Plain>(third), 0.0);
+    assert_eq!([wide, narrow].map(|flow| of.take_share::<Plain>(flow)), [4.0, 0.5]);
+    // No flow has a share of the second link yet.
+    let [third, fourth] = [[(1, 1.0)], [(0, 1.0)]].map(|path| flow(&mut of, &path));
+    assert_eq!(of.take_share::<Plain>(third), 0.0);
+    assert_close(&[of.take_share::<Plain>(fourth)], &[1.0 / 3.0]);
     assert_stored_sums(&of);
     of.fill::<Plain>(|_, _| {});
-    assert_eq!(
-        [first, wide, narrow, third].map(|flow| of.rate(flow).0),
-        [0.5, 2.0, 0.5, 2.0]
+    assert_close(
+        &[first, wide, narrow, third, fourth].map(|flow| of.rate(flow).0),
+        &[1.0 / 3.0, 2.0, 1.0 / 3.0, 2.0, 1.0 / 3.0],
     );
 }
 
@@ -179,8 +181,8 @@ fn rates_after_every_change_are_those_of_filling_from_scratch() {
                 if known.is_empty() || what < 4 {
                     let path = random_path(&mut random, n);
                     let new = flow(&mut of, &path);
-                    // A new flow may take the capacity left until the next filling.
-                    let rate = if what < 2 { of.take_rest::<Plain>(new) } else { 0.0 };
+                    // A new flow may take a share until the next filling.
+                    let rate = if what < 2 { of.take_share::<Plain>(new) } else { 0.0 };
                     known.push((new, path, rate));
                 } else {
                     let at = random.next_u64() as usize % known.len();

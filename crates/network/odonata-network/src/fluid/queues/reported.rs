@@ -3,14 +3,11 @@
 use crate::boundary::RemoteEvent;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
-use crate::flow::FlowWait;
+use crate::flow::{FlowWait, OUTPUTS};
 use crate::fluid::Fluid;
 use crate::{FabricEvent, Payload};
 use odonata_engine::{NIL, Time};
 use odonata_topology::{LinkClass, Peer, Topology};
-
-/// Outputs of a buffer with reported waits; few buffers have flows for more.
-pub(crate) const OUTPUTS: usize = 2;
 
 /// Longest reported wait: the largest value of its type.
 const LONGEST: f64 = u32::MAX as f64;

@@ -16,9 +16,11 @@
 //! not depend on how often a router evaluates such a wait, because of rounding: its spans are merged until a different
 //! wait follows.
 
+use super::LostTime;
+use super::account::{Lost, Waiter};
 use super::remote::flit_name;
+use super::uses::LastUse;
 use super::wait::{Own, Wait};
-use super::{LastUse, Lost, LostTime, Waiter};
 use crate::boundary::RemoteLoss;
 use crate::message::Traffic;
 use odonata_blame::Cause;
@@ -81,11 +83,6 @@ impl Flits {
             body: Pool::new(),
         }
     }
-
-    /// Whether routers send single flits.
-    pub(super) fn are_separate(&self) -> bool {
-        !self.fronts.is_empty()
-    }
 }
 
 /// A completed wait for its own traffic.
@@ -101,9 +98,9 @@ impl LostTime {
     pub(crate) fn head_to_front<M: Mode>(&mut self, front: u32, packet: u32, owner: Traffic) {
         let waiter = Waiter::Packet(packet);
         self.put_together::<M>(waiter, owner);
-        let lost = self.account(waiter).lost;
+        let lost = self.accounts.get(waiter).lost;
         if lost != Lost::NOTHING {
-            self.edit_account::<M>(waiter).lost = Lost::NOTHING;
+            self.accounts.edit::<M>(waiter).lost = Lost::NOTHING;
             self.flits.fronts.edit::<M>(front).lost = lost;
         }
     }
@@ -116,7 +113,7 @@ impl LostTime {
         }
         match leaves {
             true => self.flits.fronts.edit::<M>(front).lost = Lost::NOTHING,
-            false => _ = self.share_lost::<M>(lost),
+            false => _ = self.losses.share::<M>(lost),
         }
         lost
     }
@@ -158,7 +155,7 @@ impl LostTime {
     ) -> Vec<RemoteLoss> {
         let lost = self.of_front::<M>(front, ends);
         let losses_there = self.to_remote(lost, owner, flit_name(buffer, came));
-        self.release::<M>(lost);
+        self.losses.release::<M>(lost);
         losses_there
     }
 
@@ -166,7 +163,7 @@ impl LostTime {
     pub(crate) fn body_arrives<M: Mode>(&mut self, to: u32, came: Time) {
         let losses_there = self.take_incoming::<M>(flit_name(to, came));
         let lost = Lost {
-            losses_to_others: self.vectors.keep::<M>(losses_there.origin, &losses_there.losses),
+            losses_to_others: self.losses.vectors.keep::<M>(losses_there.origin, &losses_there.losses),
             ..Lost::NOTHING
         };
         self.push_body::<M>(to, came, (lost, lost != Lost::NOTHING));
@@ -179,10 +176,10 @@ impl LostTime {
             return of;
         }
         let (all, mut losses) = (of.lost.losses_to_others, std::mem::take(&mut self.scratch.losses));
-        self.vectors.read(all, &mut losses);
-        let lost = self.keep::<M>(owner, self.vectors.origin(all), &losses);
+        self.losses.vectors.read(all, &mut losses);
+        let lost = self.losses.keep::<M>(owner, self.losses.vectors.origin(all), &losses);
         self.scratch.losses = losses;
-        self.vectors.release::<M>(all);
+        self.losses.vectors.release::<M>(all);
         let cell = self.flits.body.edit::<M>(flit);
         (cell.lost, cell.mixed) = (lost, false);
         *cell
@@ -224,7 +221,7 @@ impl LostTime {
             at = self.flits.body.get(at).next;
         }
         let BodyFlit { came, lost, .. } = self.sort_out::<M>(at, owner);
-        self.share_lost::<M>(lost);
+        self.losses.share::<M>(lost);
         let lost = self.needs_both::<M>(owner, (begins, before), (came, lost), start);
         self.flits.fronts.edit::<M>(front).lost = lost;
     }
@@ -241,12 +238,12 @@ impl LostTime {
         if before == Lost::NOTHING && lost == Lost::NOTHING {
             return lost;
         }
-        let (of_before, of_itself) = (self.total(before), self.total(lost));
+        let (of_before, of_itself) = (self.losses.total(before), self.losses.total(lost));
         let could = start(came);
         let undisturbed = start(came.saturating_sub(of_itself)).max(after.saturating_sub(of_before));
         let itself = could > after || (could == after && of_itself < of_before);
         let (last, other) = if itself { (lost, before) } else { (before, lost) };
-        self.release::<M>(other);
+        self.losses.release::<M>(other);
         self.cut_down::<M>(owner, last, could.max(after).saturating_sub(undisturbed))
     }
 
@@ -261,28 +258,26 @@ impl LostTime {
     ) {
         let waiter = Waiter::Packet(packet);
         self.put_together::<M>(waiter, owner);
-        let lost = self.account(waiter).lost;
+        let lost = self.accounts.get(waiter).lost;
         if lost != Lost::NOTHING {
-            let most = start(came) - start(came.saturating_sub(self.total(lost)));
+            let most = start(came) - start(came.saturating_sub(self.losses.total(lost)));
             let lost = self.cut_down::<M>(owner, lost, most);
-            self.edit_account::<M>(waiter).lost = lost;
+            self.accounts.edit::<M>(waiter).lost = lost;
         }
-    }
-
-    fn total(&self, lost: Lost) -> Time {
-        lost.own_link + lost.own_buffer + self.vectors.total(lost.losses_to_others) + self.vectors.total(lost.own)
     }
 
     fn cut_down<M: Mode>(&mut self, owner: Traffic, lost: Lost, most: Time) -> Lost {
-        if self.total(lost) <= most {
+        if self.losses.total(lost) <= most {
             return lost;
         }
         let mut losses = std::mem::take(&mut self.scratch.losses);
-        self.read(lost, owner, &mut losses);
+        self.losses.read(lost, owner, &mut losses);
         scale(&mut losses, most);
-        let cut = self.keep::<M>(owner, self.vectors.origin(lost.own), &losses);
+        let cut = self
+            .losses
+            .keep::<M>(owner, self.losses.vectors.origin(lost.own), &losses);
         self.scratch.losses = losses;
-        self.release::<M>(lost);
+        self.losses.release::<M>(lost);
         cut
     }
 
@@ -345,25 +340,31 @@ impl LostTime {
     /// The losses to others of the flit at `front`, with one more user.
     pub(crate) fn share_of_front<M: Mode>(&mut self, front: u32) -> Vector {
         let losses_to_others = self.flits.fronts.get(front).lost.losses_to_others;
-        self.vectors.share::<M>(losses_to_others)
-    }
-
-    /// Removes a user of `vector`.
-    #[inline]
-    pub(crate) fn unshare<M: Mode>(&mut self, vector: Vector) {
-        self.vectors.release::<M>(vector);
+        self.losses.vectors.share::<M>(losses_to_others)
     }
 
     /// The flit at `front`, of `owner`, holds link `line` until `until`. Every use is recorded, because the flits that
     /// wait for a link are not known in advance.
     pub(crate) fn flit_takes_link<M: Mode>(&mut self, line: u32, front: u32, owner: Traffic, until: Time) {
         let losses_to_others = self.flits.fronts.get(front).lost.losses_to_others;
-        self.took::<M>(line, owner, (Time::ZERO, until), losses_to_others);
+        self.links.took::<M>(
+            &mut self.losses.vectors,
+            line,
+            owner,
+            (Time::ZERO, until),
+            losses_to_others,
+        );
     }
 
     /// A flit of `owner` with the losses `losses_to_others` was ahead at `line` until `until`, while others wait.
     pub(crate) fn was_in_front<M: Mode>(&mut self, line: u32, owner: Traffic, until: Time, losses_to_others: Vector) {
-        self.took::<M>(line, owner, (Time::ZERO, until), losses_to_others);
+        self.links.took::<M>(
+            &mut self.losses.vectors,
+            line,
+            owner,
+            (Time::ZERO, until),
+            losses_to_others,
+        );
     }
 
     /// The losses to others of the last flit of `owner` on `line`, if it held the line after `since`.
@@ -372,16 +373,16 @@ impl LostTime {
             until,
             losses_to_others,
             ..
-        } = self.last_of(line, owner)?;
+        } = self.links.last_of(line, owner)?;
         (until > since).then_some(losses_to_others)
     }
 
     /// Message `message` of `owner` is sent flit by flit at the NIC with front `front`: its next flits inherit its
     /// losses.
     pub(crate) fn message_to_front<M: Mode>(&mut self, front: u32, message: u32) {
-        let lost = self.account(Waiter::Message(message)).lost;
+        let lost = self.accounts.get(Waiter::Message(message)).lost;
         if lost != Lost::NOTHING {
-            self.share_lost::<M>(lost);
+            self.losses.share::<M>(lost);
             self.flits.fronts.edit::<M>(front).lost = lost;
         }
     }
@@ -390,10 +391,10 @@ impl LostTime {
     /// follows that flit.
     pub(crate) fn front_to_message<M: Mode>(&mut self, front: u32, message: u32) {
         let lost = self.of_front::<M>(front, false);
-        if lost != self.account(Waiter::Message(message)).lost {
+        if lost != self.accounts.get(Waiter::Message(message)).lost {
             self.replace::<M>(Waiter::Message(message), lost);
         } else {
-            self.release::<M>(lost);
+            self.losses.release::<M>(lost);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Losses of packets and credits that cross from part to part.
 
-use super::{Lost, LostTime, Waiter};
+use super::LostTime;
+use super::account::{Lost, Waiter};
 use crate::boundary::RemoteLoss;
 use crate::message::{Message, Traffic};
 use crate::packet::Packet;
@@ -85,7 +86,7 @@ impl LostTime {
         let waiter = Waiter::Packet(slot);
         let mut losses = before.losses;
         let mut here = Vec::new();
-        self.read(self.account(waiter).lost, owner, &mut here);
+        self.losses.read(self.accounts.get(waiter).lost, owner, &mut here);
         here.into_iter().for_each(|loss| add(&mut losses, loss));
         self.set::<M>(waiter, owner, before.origin, &losses);
     }
@@ -94,7 +95,7 @@ impl LostTime {
     pub(crate) fn export<M: Mode, P>(&mut self, slot: u32, packet: &Packet, message: &Message<P>) -> Vec<RemoteLoss> {
         let waiter = Waiter::Packet(slot);
         self.put_together::<M>(waiter, packet.traffic);
-        let lost = self.account(waiter).lost;
+        let lost = self.accounts.get(waiter).lost;
         let losses_there = self.to_remote(lost, packet.traffic, Name::of(packet, message));
         self.clear::<M>(waiter);
         losses_there
@@ -103,13 +104,13 @@ impl LostTime {
     /// The losses of a packet or flit of `owner`, in the form for another part.
     pub(super) fn to_remote(&self, lost: Lost, owner: Traffic, name: Name) -> Vec<RemoteLoss> {
         let mut losses = Vec::new();
-        self.read(lost, owner, &mut losses);
+        self.losses.read(lost, owner, &mut losses);
         let Name {
             source,
             number,
             created,
         } = name;
-        let origin = self.vectors.origin(lost.own);
+        let origin = self.losses.vectors.origin(lost.own);
         let stems = RemoteLoss {
             source,
             number,
@@ -138,7 +139,8 @@ impl LostTime {
         losses_to_others: Vector,
     ) -> impl Iterator<Item = RemoteLoss> + '_ {
         let name = (link, credit_number(vc, owner), due);
-        self.vectors
+        self.losses
+            .vectors
             .losses(losses_to_others)
             .map(move |loss| RemoteLoss::of(name, loss))
     }
@@ -183,7 +185,8 @@ impl LostTime {
             };
             if number != FLIT && number >> 31 == 1 {
                 let vc = first_vc(source) + (number >> 16 & 0xff);
-                self.frees_by::<M>((vc, number as u16), created, loss);
+                self.rooms
+                    .frees_by::<M>(&mut self.losses.vectors, (vc, number as u16), created, loss);
                 return;
             }
             self.incoming.lose::<M>(name.key(), loss);

@@ -1,6 +1,7 @@
 //! The losses caused by one wait.
 
-use super::{Lost, LostTime, Waiter, kind_of};
+use super::account::{Lost, Waiter};
+use super::{LostTime, kind_of};
 use crate::message::Traffic;
 use odonata_blame::lost::{Kind, Loss, LostAt, Origin, Vector, add, bound_places, part, scale, total};
 use odonata_blame::{Cause, Place};
@@ -22,7 +23,6 @@ pub(super) struct Scratch {
     pub(super) losses: Vec<Loss>,
     /// Its losses to others: in this wait; if places are recorded, in total.
     losses_to_others: Vec<Loss>,
-    pub(super) filtered: Vec<Loss>,
 }
 
 /// A completed wait.
@@ -90,8 +90,8 @@ impl LostTime {
         if idle < wait.now {
             sums.held(others, wait, (lacked, (idle, wait.now)));
         }
-        let lost = self.settle::<M>(self.account(waiter).lost, wait, &sums);
-        self.edit_account::<M>(waiter).lost = lost;
+        let lost = self.settle::<M>(self.accounts.get(waiter).lost, wait, &sums);
+        self.accounts.edit::<M>(waiter).lost = lost;
     }
 
     /// The losses after a wait at `line` in which `by` alone held the resource; `before` are those before.
@@ -123,18 +123,18 @@ impl LostTime {
             None if self.scratch.losses_to_others.is_empty() => {}
             None => lost.losses_to_others = self.keep_with_others::<M>(before.losses_to_others, None),
             Some(own) => {
-                let had = self.vectors.total(before.losses_to_others);
-                let by_own = before.own_link + before.own_buffer + self.vectors.total(before.own);
-                let passed_on = self.vectors.total(own.losses_to_others);
+                let had = self.losses.vectors.total(before.losses_to_others);
+                let by_own = before.own_link + before.own_buffer + self.losses.vectors.total(before.own);
+                let passed_on = self.losses.vectors.total(own.losses_to_others);
                 let whole = by_own + had + waited;
                 let most = whole.min(had + (now - since));
                 lost.losses_to_others = match self.scratch.losses_to_others.is_empty() && passed_on <= most {
                     true if own.losses_to_others == before.losses_to_others => before.losses_to_others,
-                    true => self.vectors.share::<M>(own.losses_to_others),
+                    true => self.losses.vectors.share::<M>(own.losses_to_others),
                     false => self.keep_with_others::<M>(own.losses_to_others, Some(most)),
                 };
                 // The rest is due to the owner itself.
-                let rest = whole - self.vectors.total(lost.losses_to_others);
+                let rest = whole - self.losses.vectors.total(lost.losses_to_others);
                 match (by_own + link + buffer).cmp(&rest) {
                     std::cmp::Ordering::Greater => self.cut_own::<M>(&mut lost, owner, rest),
                     _ => lost.own_link += rest - (by_own + link + buffer),
@@ -142,7 +142,7 @@ impl LostTime {
             }
         }
         if lost.losses_to_others != before.losses_to_others {
-            self.vectors.release::<M>(before.losses_to_others);
+            self.losses.vectors.release::<M>(before.losses_to_others);
         }
         lost
     }
@@ -150,12 +150,12 @@ impl LostTime {
     /// Stores the losses of `vector` plus those of the last wait to others, cut down to `most` in total.
     fn keep_with_others<M: Mode>(&mut self, vector: Vector, most: Option<Time>) -> Vector {
         let all = &mut self.scratch.losses;
-        self.vectors.read(vector, all);
+        self.losses.vectors.read(vector, all);
         self.scratch.losses_to_others.iter().for_each(|&loss| add(all, loss));
         if let Some(most) = most {
             scale(all, most);
         }
-        self.vectors.keep::<M>(Origin::NONE, all)
+        self.losses.vectors.keep::<M>(Origin::NONE, all)
     }
 
     /// Cuts down the losses `lost` to `owner`'s own traffic to `rest`.
@@ -170,11 +170,11 @@ impl LostTime {
             ..*lost
         };
         let mut losses = std::mem::take(&mut self.scratch.losses);
-        self.read(own, owner, &mut losses);
+        self.losses.read(own, owner, &mut losses);
         scale(&mut losses, rest);
-        let origin = self.vectors.origin(lost.own);
-        let cut = self.with_own::<M>(lost.losses_to_others, origin, &losses);
-        self.vectors.release::<M>(lost.own);
+        let origin = self.losses.vectors.origin(lost.own);
+        let cut = self.losses.with_own::<M>(lost.losses_to_others, origin, &losses);
+        self.losses.vectors.release::<M>(lost.own);
         *lost = cut;
         self.scratch.losses = losses;
     }
@@ -194,23 +194,21 @@ impl LostTime {
         if idle < wait.now {
             scratch.spans.push((lacked, (idle, wait.now)));
         }
-        let lost = self.settle_here::<M>(scratch, self.account(waiter).lost, wait, here);
-        self.edit_account::<M>(waiter).lost = lost;
+        let lost = self.settle_here::<M>(scratch, self.accounts.get(waiter).lost, wait, here);
+        self.accounts.edit::<M>(waiter).lost = lost;
     }
 
     /// The losses after `wait` at place `here` with the spans in `scratch`; `before` are those before.
     fn settle_here<M: Mode>(&mut self, mut scratch: Scratch, before: Lost, wait: &Wait, here: LostAt) -> Lost {
-        self.read(before, wait.owner, &mut scratch.before);
+        self.losses.read(before, wait.owner, &mut scratch.before);
         if let Some(own) = wait.own {
-            self.vectors.read(own.losses_to_others, &mut scratch.of_own);
+            self.losses.vectors.read(own.losses_to_others, &mut scratch.of_own);
         }
         wait.add_to(&mut scratch, here);
-        let origin = self.vectors.origin(before.own);
-        self.scratch.filtered = std::mem::take(&mut scratch.filtered);
-        let lost = self.keep::<M>(wait.owner, origin, &scratch.losses);
-        scratch.filtered = std::mem::take(&mut self.scratch.filtered);
+        let origin = self.losses.vectors.origin(before.own);
+        let lost = self.losses.keep::<M>(wait.owner, origin, &scratch.losses);
         self.scratch = scratch;
-        self.release::<M>(before);
+        self.losses.release::<M>(before);
         lost
     }
 }

@@ -40,6 +40,18 @@ pub struct NodeStats {
 }
 
 impl NodeStats {
+    /// The packets of two interfaces together.
+    pub(crate) fn join(self, other: NodeStats) -> NodeStats {
+        NodeStats {
+            packets: self.packets + other.packets,
+            hops: self.hops + other.hops,
+            latency: self.latency + other.latency,
+            latency_max: self.latency_max.max(other.latency_max),
+            latency_min: self.latency_min.min(other.latency_min),
+            digest: self.digest ^ other.digest,
+        }
+    }
+
     pub(crate) const NONE: NodeStats = NodeStats {
         packets: 0,
         hops: 0,

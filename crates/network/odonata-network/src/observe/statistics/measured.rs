@@ -1,11 +1,10 @@
 //! Measurements of a fabric: counters without the state that produced them, to be joined from its parts.
 
 use super::{Histogram, LinkStats, NodeStats, Sampled, SeriesCell, TrafficStats};
-use crate::Payload;
-use crate::fabric::Fabric;
 use crate::observe::blame::{LinkCharge, WaitSeries};
 use crate::observe::queues::QueueSeries;
-use odonata_engine::{Digest, Plain, Time};
+use odonata_engine::{Digest, Time};
+use odonata_ethernet::{FlowRecord, PortCounters, TransportCounters};
 use std::collections::BTreeMap;
 
 /// All measurements of a part of the fabric, or of the whole fabric.
@@ -34,76 +33,28 @@ pub struct Measured {
     /// Waits between traffics per link, sorted by link, resource, victim, culprit.
     pub blame: Vec<LinkCharge>,
     /// The same over time.
-    waits: BTreeMap<WaitName, Time>,
+    pub(crate) waits: BTreeMap<WaitName, Time>,
     /// The sampling periods, if sampling is on.
     pub sampled: Option<Sampled>,
     /// Flow traffic on the links of the machine, router ports first, then NICs; empty without flows, or while another
     /// part keeps it.
-    flows: Vec<LinkStats>,
+    pub(crate) flows: Vec<LinkStats>,
     /// The queues of the recorded links, sorted by link and channel.
     pub queues: Vec<QueueSeries>,
+    /// Counters of Ethernet: of router ports, of NICs, and by traffic; empty without it.
+    pub ethernet_ports: Vec<PortCounters>,
+    /// Those of NICs.
+    pub ethernet_nics: Vec<PortCounters>,
+    /// Those of flows, by traffic.
+    pub ethernet: Vec<TransportCounters>,
+    /// The complete flows of Ethernet, if they are recorded.
+    pub ethernet_flows: Vec<FlowRecord>,
     /// Bytes of memory used by the state.
     pub memory: u64,
 }
 
 /// Start of an interval, place, resource, victim, culprit.
-type WaitName = (Time, u8, u8, u16, u16);
-
-impl<P: Payload> Fabric<P> {
-    /// The measurements of this part so far.
-    pub fn measured(&self) -> Measured {
-        let stats = &self.shared.flow.observers.statistics;
-        let (flow, of_links) = (&self.shared.flow, (0..).zip(stats.links().iter()));
-        let of_links = of_links.map(|(link, counted)| LinkStats {
-            saturation: if link < flow.links.ports {
-                flow.exhausted_for(link)
-            } else {
-                counted.stall
-            },
-            ..*counted
-        });
-        let links: Vec<LinkStats> = of_links.collect();
-        let (ports, nics) = links.split_at(self.shared.flow.links.ports as usize);
-        let (latency, latency_created) = stats.latencies();
-        let name = |wait: &WaitSeries| (wait.start, wait.place, wait.resource, wait.victim, wait.culprit);
-        let mut measured = Measured {
-            ports: ports.to_vec(),
-            nics: nics.to_vec(),
-            nodes: stats.nodes().iter().copied().collect(),
-            traffic: stats.traffic().iter().copied().collect(),
-            latency: latency.copied(),
-            latency_created: latency_created.copied(),
-            series: stats.series().iter().map(|(cell, &value)| (cell, value)).collect(),
-            link_series: stats.link_series().collect(),
-            blame: self.blame(),
-            waits: BTreeMap::new(),
-            sampled: stats.sampled(),
-            flows: self.fluid.links().iter().copied().collect(),
-            queues: self.queues(),
-            memory: self.memory() as u64,
-        };
-        measured.count_flows();
-        self.blame_series()
-            .for_each(|wait| measured.count_wait(name(&wait), wait.time));
-        measured
-    }
-
-    /// The recorded queues, with the credits that are still in flight.
-    fn queues(&self) -> Vec<QueueSeries> {
-        let flow = &self.shared.flow;
-        flow.observers.queues.series(|see| {
-            for link in 0..flow.links.len() {
-                let first = flow.links.first_vc::<Plain>(link);
-                flow.each_credit(link, |due, vc, flits| see(first + u32::from(vc), u32::from(flits), due));
-            }
-        })
-    }
-
-    /// Adds every result of an undivided fabric to a digest.
-    pub fn results(&self, digest: &mut Digest) {
-        self.measured().results(digest);
-    }
-}
+pub(crate) type WaitName = (Time, u8, u8, u16, u16);
 
 impl Measured {
     /// Joins the measurements of parts, given in the order of their routers; `None` without parts.
@@ -122,6 +73,7 @@ impl Measured {
         // are charged to the link.
         crate::observe::blame::merge(&mut self.blame);
         self.count_flows();
+        self.ethernet_flows.sort_unstable();
         self.queues.sort_by_key(|queue| (queue.link, queue.vc));
         self.link_series
             .sort_unstable_by_key(|&(interval, port, _)| (interval, port));
@@ -130,7 +82,7 @@ impl Measured {
 
     /// Adds the flow traffic on links to the packet traffic, once all parts are joined; not yet for those of one
     /// process.
-    fn count_flows(&mut self) {
+    pub(crate) fn count_flows(&mut self) {
         if self.flows.len() != self.ports.len() + self.nics.len() {
             return;
         }
@@ -142,7 +94,7 @@ impl Measured {
         }
     }
 
-    fn count_wait(&mut self, name: WaitName, time: Time) {
+    pub(crate) fn count_wait(&mut self, name: WaitName, time: Time) {
         let sum = self.waits.entry(name).or_insert(Time::ZERO);
         *sum = Time(sum.0.wrapping_add(time.0));
     }
@@ -169,6 +121,12 @@ impl Measured {
         }
         self.blame.extend(next.blame);
         self.queues.extend(next.queues);
+        self.ethernet_ports.extend(next.ethernet_ports);
+        self.ethernet_nics.extend(next.ethernet_nics);
+        for (sum, part) in self.ethernet.iter_mut().zip(&next.ethernet) {
+            sum.add(part);
+        }
+        self.ethernet_flows.extend(next.ethernet_flows);
         match (&mut self.sampled, next.sampled) {
             (Some(sum), Some(part)) => sum.absorb(part),
             (sum, part) => *sum = sum.take().or(part),
@@ -220,6 +178,12 @@ impl Measured {
         Ok(())
     }
 
+    /// The packets received by these interfaces of a node.
+    pub fn packets_of(&self, interfaces: std::ops::Range<u32>) -> NodeStats {
+        let each = &self.nodes[interfaces.start as usize..interfaces.end as usize];
+        each.iter().copied().reduce(NodeStats::join).unwrap_or(NodeStats::NONE)
+    }
+
     /// Adds every result to a digest.
     pub fn results(&self, digest: &mut Digest) {
         for l in self.ports.iter().chain(&self.nics) {
@@ -267,6 +231,12 @@ impl Measured {
         }
         if let Some(sampled) = &self.sampled {
             sampled.results(digest);
+        }
+        for port in self.ethernet_ports.iter().chain(&self.ethernet_nics) {
+            digest.data(port);
+        }
+        for traffic in &self.ethernet {
+            digest.data(traffic);
         }
         for charge in &self.blame {
             let culprit = charge.culprit.map_or(u64::MAX, u64::from);

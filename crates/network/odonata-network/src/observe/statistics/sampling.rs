@@ -12,7 +12,7 @@ use std::ops::Range;
 
 /// Bins of one cycle each; longer latencies share one more bin.
 pub const CYCLE_BINS: u32 = 1_000;
-/// Bins per power of two without a clock: their width is below 0.8 % of the value.
+/// Bins per power of two without a clock: their width is below 0.8% of the value.
 const SUB: u32 = 128;
 /// Number of bins for all times.
 const TIME_BINS: u32 = (64 - SUB.trailing_zeros() + 1) * SUB;
@@ -29,7 +29,7 @@ pub struct Sampling {
     /// Number of periods, from the first, with a histogram of latencies.
     pub histograms: u32,
     /// Length of a clock cycle. With it, latency bins are one cycle wide, exact up to [`CYCLE_BINS`] cycles; without
-    /// it, they are 0.8 % wide.
+    /// it, they are 0.8% wide.
     pub cycle: Option<Time>,
 }
 
@@ -254,7 +254,7 @@ impl Sampled {
     }
 
     /// The quantile `q` of the latency from creation, over packets created in `periods`; `None` if none was delivered.
-    /// With cycles it is exact, or [`Time::NEVER`] beyond the last bin; without, it is interpolated in a bin of 0.8 %.
+    /// With cycles it is exact, or [`Time::NEVER`] beyond the last bin; without, it is interpolated in a bin of 0.8%.
     pub fn quantile(&self, periods: Range<u32>, q: f64) -> Option<Time> {
         let bins = u64::from(self.sampling.bins());
         let mut together = BTreeMap::<u32, u64>::new();

@@ -4,15 +4,17 @@
 //! output has an arbiter. The arbiters of a side choose independently, so an allocation may miss matches. An arbiter's
 //! pointer moves only if its choice becomes a match.
 //!
-//! Usually no two requests conflict. Two words of bits detect that, and then all requests are granted.
+//! An election finds the choices of one side. Those of the other side choose among the choices. With the common settings,
+//! where an input has one request and nothing but the pointers counts, [`Requests`] do the same on words of bits.
 
+use super::round_robin::Requests;
 use super::settings::Settings;
 use crate::settings::Allocator;
 use odonata_engine::saved::{Damaged, Loader, Saver};
-use odonata_engine::{Digest, Journalled, Mode, Plain, Saved, Savepoint, Speculative, Store};
+use odonata_engine::state::cell_mut;
+use odonata_engine::{Digest, Journalled, Mode, NIL, Plain, Saved, Savepoint, Speculative, Store};
 
-/// A request for an output. The rank overrides the pointers among several inputs, the lowest first; the preference does
-/// so among the outputs of an input.
+/// A request for an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Request {
     /// Input and output, numbered in the router.
@@ -27,34 +29,108 @@ pub(super) type Pointers = Store<u16>;
 /// Bytes per pointer.
 pub(super) const POINTER: usize = size_of::<u16>();
 
+/// The best request for each chooser, an input or an output, among those offered.
+#[derive(Debug, Default)]
+pub(super) struct Election {
+    /// In the order in which choosers first had a request.
+    choices: Vec<Request>,
+    /// The place of a chooser's choice in that list; valid where its bit is set.
+    places: Vec<u16>,
+    /// The choosers with a request, as bits.
+    choosers: Vec<u64>,
+}
+
+impl Election {
+    /// An election by at most this number of choosers.
+    fn of(choosers: usize) -> Election {
+        Election {
+            choices: Vec::with_capacity(choosers),
+            places: vec![0; choosers],
+            choosers: vec![0; choosers.div_ceil(64)],
+        }
+    }
+
+    /// `chooser` takes `request` if it has no other, or if this one `precedes` the other.
+    fn offer<M: Mode>(&mut self, chooser: u16, request: Request, precedes: impl FnOnce(&Request) -> bool) {
+        let (number, bit) = (u32::from(chooser), 1 << (chooser % 64));
+        let choosers = cell_mut::<M, _>(&mut self.choosers, number / 64);
+        let place = cell_mut::<M, _>(&mut self.places, number);
+        if *choosers & bit == 0 {
+            *choosers |= bit;
+            *place = self.choices.len() as u16;
+            self.choices.push(request);
+            return;
+        }
+        let held = cell_mut::<M, _>(&mut self.choices, u32::from(*place));
+        if precedes(held) {
+            *held = request;
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn choices(&self) -> &[Request] {
+        &self.choices
+    }
+
+    #[inline(always)]
+    pub(super) fn clear(&mut self) {
+        self.choices.clear();
+        self.choosers.fill(0);
+    }
+}
+
 /// The temporary state of an allocation; no requests between two cycles.
 #[derive(Debug, Default)]
 pub(super) struct Allocation {
     requests: Vec<Request>,
-    /// The result of the last allocation.
-    pub(super) matches: Vec<Request>,
-    /// Bit `i mod 64` for each participating input, and for each output.
-    inputs: u64,
-    outputs: u64,
-    /// Not 0 if two requests may share an input, or an output.
-    shared_inputs: u64,
-    shared_outputs: u64,
-    chosen: Vec<Request>,
-    /// The position of each input or output in a list; [`NONE`] between two uses.
-    places: Vec<u32>,
+    /// The choices of that side.
+    chosen: Election,
+    /// Those of the other side: the result.
+    pub(super) matches: Election,
     /// The inputs and outputs matched in earlier rounds.
     taken_inputs: Vec<bool>,
     taken_outputs: Vec<bool>,
 }
 
+/// The allocators of routers, and the grants of a step; no state between two steps.
+#[derive(Debug)]
+pub(super) struct Allocators {
+    /// Of virtual channels and of the crossbar, for all settings.
+    pub(super) vcs: Allocation,
+    pub(super) switch: Allocation,
+    /// The same for the common settings.
+    pub(super) vc_requests: Requests,
+    pub(super) switch_requests: Requests,
+    /// By input port: its virtual channel that requests the crossbar.
+    pub(super) choices: Vec<u32>,
+    /// The input virtual channels that are granted the crossbar.
+    pub(super) crossing: Vec<u32>,
+}
+
+impl Allocators {
+    /// The allocators of routers with at most this number of virtual channels and ports.
+    pub(super) fn new(vcs: usize, ports: usize, input_speedup: usize) -> Allocators {
+        let inputs = ports * input_speedup;
+        Allocators {
+            vcs: Allocation::of(vcs),
+            switch: Allocation::of(inputs),
+            vc_requests: Requests::of(vcs, vcs),
+            switch_requests: Requests::of(ports, ports),
+            choices: vec![NIL; ports],
+            crossing: Vec::with_capacity(inputs),
+        }
+    }
+}
+
 /// No state between cycles. But a cycle that panics under the optimistic scheduler leaves its requests: undo must
 /// remove them, or the next cycle, of any router, would grant them.
-impl Journalled for Allocation {
+impl Journalled for Allocators {
     fn undo(&mut self, _: Savepoint) {
-        self.matches.clear();
-        if self.inputs != 0 {
-            *self = Allocation::default();
-        }
+        self.vcs.clear();
+        self.switch.clear();
+        self.vc_requests.clear();
+        self.switch_requests.clear();
+        self.crossing.clear();
     }
     fn fossil_collect(&mut self, _: Savepoint) {}
     fn commit(&mut self) {}
@@ -67,15 +143,12 @@ impl Journalled for Allocation {
     fn fingerprint(&self, _: &mut Digest) {}
 }
 
-impl Saved for Allocation {
+impl Saved for Allocators {
     fn save(&self, _: &mut Saver<'_>) {}
     fn load(&mut self, _: &mut Loader<'_>) -> Result<(), Damaged> {
         Ok(())
     }
 }
-
-/// Not in the list.
-const NONE: u32 = u32::MAX;
 
 /// The pointers of one allocator's two sides, and the numbers of its first input and output in them.
 pub(super) struct Sides<'a> {
@@ -85,40 +158,38 @@ pub(super) struct Sides<'a> {
 
 impl Sides<'_> {
     /// The distance of an input behind the output's pointer, and vice versa.
-    #[inline]
-    fn of_input(&self, request: &Request) -> u16 {
+    #[inline(always)]
+    fn of_input<M: Mode>(&self, request: &Request) -> u16 {
         let (pointers, first, _) = &self.outputs;
         behind(
             request.input,
-            *pointers.get(first + u32::from(request.output)),
+            *pointers.trusted::<M>(first + u32::from(request.output)),
             self.inputs.2,
         )
     }
 
-    #[inline]
-    fn of_output(&self, request: &Request) -> u16 {
+    #[inline(always)]
+    fn of_output<M: Mode>(&self, request: &Request) -> u16 {
         let (pointers, first, _) = &self.inputs;
         behind(
             request.output,
-            *pointers.get(first + u32::from(request.input)),
+            *pointers.trusted::<M>(first + u32::from(request.input)),
             self.outputs.2,
         )
     }
 
     /// A match: both arbiters advance past it.
-    #[inline]
-    fn go_on<M: Mode>(&mut self, request: &Request) {
-        let next = |number: u16, size: u16| if number + 1 == size { 0 } else { number + 1 };
-        let (inputs, outputs) = (self.inputs.2, self.outputs.2);
+    #[inline(always)]
+    pub(super) fn go_on<M: Mode>(&mut self, request: &Request) {
         let (pointers, first, _) = &mut self.inputs;
-        *pointers.edit::<M>(*first + u32::from(request.input)) = next(request.output, outputs);
+        *pointers.edit_trusted::<M>(*first + u32::from(request.input)) = request.output + 1;
         let (pointers, first, _) = &mut self.outputs;
-        *pointers.edit::<M>(*first + u32::from(request.output)) = next(request.input, inputs);
+        *pointers.edit_trusted::<M>(*first + u32::from(request.output)) = request.input + 1;
     }
 }
 
-/// Steps from `pointer` up to `number`, modulo `size`.
-#[inline]
+/// Steps from `pointer`, at most `size`, up to `number`, modulo `size`.
+#[inline(always)]
 pub(super) fn behind(number: u16, pointer: u16, size: u16) -> u16 {
     if number >= pointer {
         number - pointer
@@ -128,36 +199,41 @@ pub(super) fn behind(number: u16, pointer: u16, size: u16) -> u16 {
 }
 
 impl Allocation {
-    #[inline(always)]
+    /// The allocation of routers with at most this number of inputs, and of outputs.
+    pub(super) fn of(choosers: usize) -> Allocation {
+        Allocation {
+            requests: Vec::new(),
+            chosen: Election::of(choosers),
+            matches: Election::of(choosers),
+            taken_inputs: vec![false; choosers],
+            taken_outputs: vec![false; choosers],
+        }
+    }
+
+    /// Removes all requests and grants.
+    fn clear(&mut self) {
+        self.requests.clear();
+        self.chosen.clear();
+        self.matches.clear();
+        self.taken_inputs.fill(false);
+        self.taken_outputs.fill(false);
+    }
+
     pub(super) fn request(&mut self, request: Request) {
-        let (input, output) = (1 << (request.input % 64), 1 << (request.output % 64));
-        self.shared_inputs |= self.inputs & input;
-        self.shared_outputs |= self.outputs & output;
-        self.inputs |= input;
-        self.outputs |= output;
         self.requests.push(request);
     }
 
-    #[inline]
     pub(super) fn has_requests(&self) -> bool {
         !self.requests.is_empty()
     }
 
     /// The requests. Callers must not change their inputs and outputs.
-    #[inline]
     pub(super) fn requests(&mut self) -> &mut [Request] {
         &mut self.requests
     }
 
-    /// Whether there may be a request of this input for this output; if false, there is none.
-    #[inline]
-    pub(super) fn may_have_requested(&self, input: u16, output: u16) -> bool {
-        (self.inputs >> (input % 64)) & (self.outputs >> (output % 64)) & 1 != 0
-    }
-
-    /// Matches the requests, each input and each output at most once; the result is in `matches`. All requests of an
-    /// input have the same rank.
-    #[inline(always)]
+    /// Matches the requests, each input and each output at most once, and advances the pointers. All requests of an input
+    /// have the same rank.
     pub(super) fn run<M: Mode>(
         &mut self,
         settings: Settings,
@@ -165,61 +241,47 @@ impl Allocation {
         rank: impl Fn(&Request) -> u64,
         preference: impl Fn(&Request) -> u64,
     ) {
-        self.matches.clear();
-        if self.shared_inputs | self.shared_outputs == 0 {
-            // All requests are granted, whichever side chooses first.
-            std::mem::swap(&mut self.requests, &mut self.matches);
-            if settings.takes_turns() {
-                for request in &self.matches {
-                    sides.go_on::<M>(request);
-                }
-            }
-        } else if M::JOURNAL {
-            self.compete::<Speculative>(settings, sides, &rank, &preference);
-        } else {
-            self.compete::<Plain>(settings, sides, &rank, &preference);
+        match M::JOURNAL {
+            true => self.match_all::<Speculative>(settings, sides, &rank, &preference),
+            false => self.match_all::<Plain>(settings, sides, &rank, &preference),
         }
-        (self.inputs, self.outputs) = (0, 0);
-        (self.shared_inputs, self.shared_outputs) = (0, 0);
     }
 
-    /// Matches requests of which some share an input or an output.
     // Compiled once per mode: every context of a handler has a rank and a preference of its own.
     #[inline(never)]
-    fn compete<M: Mode>(
+    fn match_all<M: Mode>(
         &mut self,
         settings: Settings,
         sides: &mut Sides<'_>,
         rank: &dyn Fn(&Request) -> u64,
         preference: &dyn Fn(&Request) -> u64,
     ) {
-        let most = usize::from(sides.inputs.2.max(sides.outputs.2));
-        if self.places.len() < most {
-            self.places.resize(most, NONE);
-            self.taken_inputs.resize(most, false);
-            self.taken_outputs.resize(most, false);
-        }
+        let mut before = 0;
         for round in 1..=settings.iterations {
-            let before = self.matches.len();
-            let (chosen, matches, places) = (&mut self.chosen, &mut self.matches, &mut self.places);
-            let by_input = |r: &Request| ((0, rank(r)), sides.of_input(r));
-            let by_output = |r: &Request| ((preference(r), rank(r)), sides.of_output(r));
-            chosen.clear();
+            let (chosen, matches) = (&mut self.chosen, &mut self.matches);
+            let by_input = |r: &Request| (rank(r), sides.of_input::<M>(r));
+            let by_output = |r: &Request| ((preference(r), rank(r)), sides.of_output::<M>(r));
             match settings.allocator {
-                // Inputs with one request each have no choice, like those of virtual channels.
-                Allocator::InputFirst if self.shared_inputs == 0 => {
-                    elect(&self.requests, matches, places, |r| r.output, by_input);
-                }
                 Allocator::InputFirst => {
-                    elect(&self.requests, chosen, places, |r| r.input, by_output);
-                    elect(chosen, matches, places, |r| r.output, by_input);
+                    for r in &self.requests {
+                        chosen.offer::<M>(r.input, *r, |held| by_output(r) < by_output(held));
+                    }
+                    for r in chosen.choices() {
+                        matches.offer::<M>(r.output, *r, |held| by_input(r) < by_input(held));
+                    }
                 }
                 Allocator::OutputFirst => {
-                    elect(&self.requests, chosen, places, |r| r.output, by_input);
-                    elect(chosen, matches, places, |r| r.input, by_output);
+                    for r in &self.requests {
+                        chosen.offer::<M>(r.output, *r, |held| by_input(r) < by_input(held));
+                    }
+                    for r in chosen.choices() {
+                        matches.offer::<M>(r.input, *r, |held| by_output(r) < by_output(held));
+                    }
                 }
             }
-            let agreed = &self.matches[before..];
+            chosen.clear();
+            let agreed = &self.matches.choices()[before..];
+            before += agreed.len();
             if settings.takes_turns() {
                 agreed.iter().for_each(|request| sides.go_on::<M>(request));
             }
@@ -240,39 +302,11 @@ impl Allocation {
         }
         self.requests.clear();
         if settings.iterations > 1 {
-            for request in &self.matches {
+            for request in self.matches.choices() {
                 self.taken_inputs[usize::from(request.input)] = false;
                 self.taken_outputs[usize::from(request.output)] = false;
             }
         }
-    }
-}
-
-/// Each input or output of a side chooses the least of its requests, by rank and by distance `behind` the pointer. The
-/// choices are appended in the order in which the inputs or outputs first occur.
-#[inline]
-fn elect(
-    requests: &[Request],
-    chosen: &mut Vec<Request>,
-    places: &mut [u32],
-    end: impl Fn(&Request) -> u16,
-    behind: impl Fn(&Request) -> ((u64, u64), u16),
-) {
-    let before = chosen.len();
-    for request in requests {
-        let place = &mut places[usize::from(end(request))];
-        if *place == NONE {
-            *place = chosen.len() as u32;
-            chosen.push(*request);
-            continue;
-        }
-        let held = &mut chosen[*place as usize];
-        if behind(held) > behind(request) {
-            *held = *request;
-        }
-    }
-    for request in &chosen[before..] {
-        places[usize::from(end(request))] = NONE;
     }
 }
 
@@ -284,7 +318,7 @@ mod tests {
     /// Matches of several rounds of requests (input, output) on an allocator with these sizes.
     fn rounds(how: (Allocator, u32, Arbitration), n: u16, rounds: &[&[(u16, u16)]]) -> Vec<Vec<(u16, u16)>> {
         let (mut a, mut b) = (Store::filled(usize::from(n), 0), Store::filled(usize::from(n), 0));
-        let mut allocation = Allocation::default();
+        let mut allocation = Allocation::of(usize::from(n));
         let settings = Settings {
             allocator: how.0,
             iterations: how.1,
@@ -304,7 +338,10 @@ mod tests {
                 outputs: (&mut b, 0, n),
             };
             allocation.run::<Plain>(settings, &mut sides, |_| 0, |_| 0);
-            let mut found: Vec<_> = allocation.matches.iter().map(|m| (m.input, m.output)).collect();
+            let mut found: Vec<_> = (allocation.matches.choices().iter())
+                .map(|m| (m.input, m.output))
+                .collect();
+            allocation.matches.clear();
             found.sort_unstable();
             found
         };
@@ -313,7 +350,7 @@ mod tests {
 
     #[test]
     fn requests_of_an_undone_cycle_are_not_granted() {
-        let mut allocation = Allocation::default();
+        let mut allocation = Allocation::of(3);
         let ask = |allocation: &mut Allocation, input: u16, output: u16| {
             allocation.request(Request {
                 input,
@@ -324,8 +361,8 @@ mod tests {
         // Two requests conflict, and the cycle does not complete.
         ask(&mut allocation, 0, 1);
         ask(&mut allocation, 1, 1);
-        allocation.undo(Savepoint(1));
-        assert!(!allocation.has_requests() && !allocation.may_have_requested(0, 1));
+        allocation.clear();
+        assert!(!allocation.has_requests());
         ask(&mut allocation, 1, 2);
         let (mut a, mut b) = (Store::filled(3, 0), Store::filled(3, 0));
         let mut sides = Sides {
@@ -333,11 +370,13 @@ mod tests {
             outputs: (&mut b, 0, 3),
         };
         allocation.run::<Plain>(Settings::COMMON, &mut sides, |_| 0, |_| 0);
-        let found: Vec<_> = allocation.matches.iter().map(|m| (m.input, m.output)).collect();
+        let found: Vec<_> = (allocation.matches.choices().iter())
+            .map(|m| (m.input, m.output))
+            .collect();
         assert_eq!(found, [(1, 2)]);
         // A granted request that was not used is not granted again.
-        allocation.undo(Savepoint(1));
-        assert!(allocation.matches.is_empty());
+        allocation.clear();
+        assert!(allocation.matches.choices().is_empty());
     }
 
     const BOTH: [Allocator; 2] = [Allocator::InputFirst, Allocator::OutputFirst];
@@ -360,47 +399,6 @@ mod tests {
             assert_eq!(found, [[(0, 1)], [(1, 1)], [(2, 1)], [(0, 1)]].map(Vec::from));
             let how = (allocator, 1, Arbitration::LowestFirst);
             assert_eq!(rounds(how, 3, &[all, all]), [[(0, 1)], [(0, 1)]].map(Vec::from));
-        }
-    }
-
-    /// Requests without a shared input or output: the same matches in the same order and the same pointers on the fast
-    /// path and on the general path. Inputs that are 64 apart share a bit.
-    #[test]
-    fn the_fast_path_grants_the_same_as_the_general_path() {
-        const N: u16 = 130;
-        for allocator in BOTH {
-            for (iterations, arbitration) in [(1, Arbitration::RoundRobin), (3, Arbitration::LowestFirst)] {
-                let settings = Settings {
-                    allocator,
-                    iterations,
-                    arbitration,
-                    ..Settings::COMMON
-                };
-                let outcome = |offset: u16, stride: u16, compete: bool| {
-                    let (mut a, mut b) = (Store::filled(N.into(), 5), Store::filled(N.into(), 7));
-                    let mut allocation = Allocation::default();
-                    for i in 0..4 {
-                        allocation.request(Request {
-                            input: (offset + i * stride) % N,
-                            output: (3 * offset + 11 * i) % N,
-                            channel: u32::from(i),
-                        });
-                    }
-                    allocation.shared_inputs |= u64::from(compete);
-                    let mut sides = Sides {
-                        inputs: (&mut a, 0, N),
-                        outputs: (&mut b, 0, N),
-                    };
-                    allocation.run::<Plain>(settings, &mut sides, |_| 0, |_| 0);
-                    let pointers: Vec<u16> = a.iter().chain(b.iter()).copied().collect();
-                    (allocation.matches, pointers)
-                };
-                for (offset, stride) in (0..N).flat_map(|offset| [1, 7, 64].map(|stride| (offset, stride))) {
-                    let at_once = outcome(offset, stride, false);
-                    assert_eq!(at_once.0.len(), 4);
-                    assert_eq!(at_once, outcome(offset, stride, true), "{offset}, {stride}");
-                }
-            }
         }
     }
 

@@ -169,13 +169,6 @@ impl PipelineTiming {
         begin.cycle + (starts(begin) - starts(first))
     }
 
-    /// Whether a packet requests a virtual channel in the first step of the cycle that it arrives in time for, and the
-    /// crossbar in the step after the grant.
-    #[inline]
-    pub(super) fn allocates_in_a_step(&self) -> bool {
-        self.pipeline.routing == 0 && self.pipeline.vc_allocation == 1
-    }
-
     /// The step after this one.
     #[inline]
     pub(super) fn following(&self, Subcycle { cycle, step, last }: Subcycle) -> Subcycle {

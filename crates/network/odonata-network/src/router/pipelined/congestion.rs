@@ -4,9 +4,9 @@
 //! Flits that have crossed the crossbar but not started on the link wait as well. A packet to another router counts as
 //! departed with its head, which carries its mark; a packet to a node with its tail, whose arrival time is known.
 
+use super::channels::{Channels, RouterLayout, bits};
+use super::cycle::Traversal;
 use super::in_vc::Stage;
-use super::switch_traversal::Traversal;
-use super::{Pipelined, RouterLayout};
 use crate::Payload;
 use crate::control::Departure;
 use crate::fabric::Shared;
@@ -26,7 +26,7 @@ pub(super) struct Leaving {
     pub(super) arrival: Time,
 }
 
-impl Pipelined {
+impl Channels {
     /// Notifies congestion control that a packet leaves.
     pub(super) fn packet_leaves<C: HandlerContext>(
         &self,
@@ -69,10 +69,8 @@ impl Pipelined {
         } = leaving;
         let mut flits = 0;
         for word in 0..layout.words() {
-            let mut bits = *self.occupied.get(layout.first_word + word);
-            while bits != 0 {
-                let other = layout.first_vc + word * 64 + bits.trailing_zeros();
-                bits &= bits - 1;
+            for bit in bits(self.sets.get(layout.first_word + word).occupied) {
+                let other = layout.first_vc + word * 64 + bit;
                 let vc = self.vcs.get(other);
                 let routed = matches!(vc.stage, Stage::Routed | Stage::Active);
                 flits += match other == at {

@@ -1,70 +1,115 @@
-//! A cycle of a router: its subcycles in order, and whether it needs another cycle.
+//! A cycle of a router: its subcycles in order, with switch traversal, and whether it needs another cycle.
 //!
 //! ```text
-//!  step 1: requests, grants, flits that pass    step 2: ...    next cycle, or sleep until a flit or a credit arrives
+//!  step 1: requests, grants, traversals    step 2: ...    next cycle, or sleep until a flit or a credit arrives
 //! ```
 
-use super::Pipelined;
-use super::clock::Subcycle;
+use super::channels::RouterLayout;
+use super::clock::{PipelineTiming, Subcycle};
+use super::congestion::Leaving;
+use super::in_vc::Stage;
+use super::losses::Passed;
 use super::requests::CycleOutcome;
-use super::settings::{Any, Common};
-use super::{LAG, RouterLayout};
+use super::{Freed, Pipelined};
 use crate::Payload;
+use crate::event::LAG;
 use crate::fabric::Shared;
-use crate::features::HandlerContext;
-use odonata_engine::Time;
+use crate::features::{HandlerContext, Uses};
+use crate::flow::Link;
+use crate::observe::{Observer, Transmission};
+use crate::router::NO_INPUT;
+use odonata_engine::state::cell;
+use odonata_engine::{List, NIL, Time};
+
+/// Cycles that a due credit may stay uncounted. Counting each credit separately costs more than its flit; counting them
+/// only when a buffer seems full would fill the caches.
+const OVERDUE: u64 = 8;
+
+/// The times of all flits that traverse the crossbar of a router in one subcycle.
+#[derive(Clone, Copy)]
+pub(super) struct Traversal {
+    pub(super) granted: Subcycle,
+    /// When they leave their buffers.
+    pub(super) left: Time,
+    /// When they can start on their links.
+    pub(super) crossed: Time,
+    /// Credits due by then are counted.
+    pub(super) overdue: Time,
+}
+
+impl Traversal {
+    /// The times of the flits granted the crossbar in subcycle `granted`.
+    #[inline(always)]
+    fn of(timing: &PipelineTiming, granted: Subcycle) -> Traversal {
+        let overdue = granted.cycle.0.saturating_sub(OVERDUE * timing.period().0);
+        Traversal {
+            granted,
+            left: timing.left(granted),
+            crossed: timing.crossed(granted),
+            overdue: Time(overdue),
+        }
+    }
+}
 
 impl Pipelined {
     /// A cycle of `router`.
-    // Inlined into its caller, which knows the offset between its two components.
-    #[inline(always)]
-    pub(crate) fn cycle<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, router: u32) {
+    // Not inlined into the handler of all events: it needs many registers, which every event would have to save.
+    #[inline(never)]
+    pub(super) fn cycle<C: HandlerContext>(&mut self, ctx: &mut C, shared: &mut Shared<impl Payload>, router: u32) {
         let cycle = ctx.now() - LAG;
-        let clock = router - self.first_router;
-        if self.clocks.get(clock).done == ctx.now() {
+        let clock = router - self.channels.first_router;
+        if self.clocks.trusted::<C>(clock).done == ctx.now() {
             return;
         }
-        let layout = self.layout(router);
+        let layout = self.channels.layout(router);
+        self.prefetch_next::<C>(shared, router, cycle);
         let mut outcome = CycleOutcome::default();
-        let steps = self.timing.steps(cycle);
-        self.take_in::<C>(shared, router, cycle, self.lets_pass(steps));
+        let steps = self.channels.timing.steps(cycle);
+        self.take_in::<C>(shared, router, cycle);
         let charged = self.waits.are_charged::<C>();
         if charged {
-            self.charge_waits::<C>(shared, layout, cycle);
+            self.waits.charge_waits::<C>(&self.channels, shared, layout, cycle);
         }
-        for before in 0..steps {
-            let step = before + 1;
+        for step in 1..=steps {
             let last = step == steps;
             let subcycle = Subcycle { cycle, step, last };
-            if self.small {
-                if !self.has_queued(layout) {
-                    outcome.granted_some |= step == 2 && self.pass_all(ctx, shared, layout, subcycle);
-                    continue;
-                }
-                self.step_small::<C>(shared, layout, subcycle, &mut outcome);
-            } else if self.common {
-                self.step::<Common, C>(shared, router, layout, subcycle, &mut outcome);
-            } else {
-                self.step::<Any, C>(shared, router, layout, subcycle, &mut outcome);
-            }
+            self.step::<C>(shared, router, layout, subcycle, &mut outcome);
             self.traverse_all(ctx, shared, layout, subcycle);
         }
         if charged {
-            self.find_reasons::<C>(shared, layout, cycle);
+            self.waits.find_reasons::<C>(&self.channels, shared, layout, cycle);
         }
-        let cell = self.clocks.edit::<C>(clock);
+        let cell = self.clocks.edit_trusted::<C>(clock);
+        let awaits = outcome.waits && !outcome.granted_some && !outcome.soon;
         cell.done = ctx.now();
-        cell.awaits_credit = outcome.waits && !outcome.granted_some && !outcome.soon;
+        if std::mem::replace(&mut cell.awaits_credit, awaits) != awaits {
+            for port in layout.first_port..layout.first_port + u32::from(layout.ports) {
+                shared.flow.set_awaits_credit::<C>(port, awaits);
+            }
+        }
         if outcome.granted_some || outcome.soon {
             // Without flits the router has nothing left to do.
-            let words = layout.first_word..layout.first_word + layout.words();
-            if words.into_iter().any(|word| *self.occupied.get(word) != 0) {
-                let next = cycle + self.timing.period();
+            let mut words = layout.first_word..layout.first_word + layout.words();
+            if words.any(|word| self.channels.sets.trusted::<C>(word).occupied != 0) {
+                let next = cycle + self.channels.timing.period();
                 self.wake_up(ctx, router, next);
             }
         } else if outcome.waits {
             self.await_credits(ctx, shared, router, layout, cycle);
         }
+    }
+
+    /// Prefetches the state of the router whose cycle probably is the next: cycles of an instant come in the order of
+    /// their ids ([`TICK`](super::TICK)).
+    #[inline(always)]
+    fn prefetch_next<M: Uses>(&self, shared: &Shared<impl Payload>, router: u32, cycle: Time) {
+        let number = self.channels.timing.number_at(cycle);
+        let own = (router - self.channels.first_router).saturating_sub(1);
+        self.inboxes.prefetch(own.saturating_sub(1), number);
+        self.inboxes.prefetch_packets::<M>(&shared.packets, own, number);
+        self.clocks.prefetch(own);
+        let layout = self.channels.prefetch(own);
+        shared.flow.prefetch_links(layout.first_port, u32::from(layout.ports));
     }
 
     /// The flits that were granted the crossbar in this subcycle traverse it.
@@ -76,20 +121,25 @@ impl Pipelined {
         layout: RouterLayout,
         granted: Subcycle,
     ) {
-        if self.switch_allocator.matches.is_empty() {
+        if self.allocators.crossing.is_empty() {
             return;
         }
-        let traversal = self.traversal(granted);
-        let mut matches = std::mem::take(&mut self.switch_allocator.matches);
-        for one in &matches {
-            if self.passes(layout, granted, one.channel) {
-                self.pass(ctx, shared, (layout, one.input), one.channel, &traversal);
-            } else {
-                self.traverse_switch(ctx, shared, layout, one.channel, &traversal);
+        let traversal = Traversal::of(&self.channels.timing, granted);
+        for &at in &self.allocators.crossing {
+            let feeder = shared.flow.links.feeder::<C>(at);
+            if feeder != NIL {
+                shared.flow.prefetch_flit_credits::<C>(feeder);
             }
+            shared
+                .flow
+                .prefetch_due_flits::<C>(self.channels.vcs.trusted::<C>(at).port, traversal.overdue);
         }
-        matches.clear();
-        self.switch_allocator.matches = matches;
+        let mut place = 0;
+        while let Some(&at) = self.allocators.crossing.get(place) {
+            self.traverse_switch(ctx, shared, layout, at, &traversal);
+            place += 1;
+        }
+        self.allocators.crossing.clear();
     }
 
     /// No packet in the router can progress: requests the cycle of the next credit that a packet waits for.
@@ -106,8 +156,162 @@ impl Pipelined {
             .filter_map(|port| shared.flow.next_flit_credit::<C>(port, cycle))
             .min();
         if let Some(due) = due {
-            let cycle = self.timing.cycle_at(due);
+            let cycle = self.channels.timing.cycle_at(due);
             self.wake_up(ctx, router, cycle);
+        }
+    }
+
+    /// A flit departs on `port`, on virtual channel `out`, numbered over all. Returns its arrival time at the other
+    /// end.
+    #[inline(always)]
+    pub(super) fn depart<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        (port, link): (u32, &Link),
+        out: u32,
+        traversal: &Traversal,
+        sent: Transmission,
+    ) -> Time {
+        let cycle = traversal.granted.cycle;
+        if self.counts_waiting {
+            shared.flow.edit_port::<C>(port).waiting_flits -= 1;
+        }
+        shared.flow.count_overdue_flits::<C>(port, traversal.overdue, cycle);
+        let (departure, since) = shared.flow.send_flit::<C>(port, out, traversal.crossed, link.flit);
+        shared.flow.observers.credits_are_taken::<C>(out, 1, cycle);
+        if shared.flow.leaves_no_room::<C>(port, out, link.capacity) {
+            shared.flow.flit_leaves::<C>(port, out, cycle);
+        }
+        shared.remote.load_grows(ctx, &shared.flow.links, port, 1);
+        shared.flow.observers.port_resumes::<C>(port, since, cycle);
+        (shared.flow.observers).port_sends::<C>((port, link.class), departure, sent);
+        departure + link.flit + link.latency
+    }
+
+    /// The next flit of `at` traverses the crossbar.
+    #[inline]
+    pub(super) fn traverse_switch<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        shared: &mut Shared<impl Payload>,
+        layout: RouterLayout,
+        at: u32,
+        traversal: &Traversal,
+    ) {
+        let tag = self
+            .waits
+            .flit_crosses::<C>(&self.channels, &mut shared.flow, layout, at, traversal);
+        let vc = self.channels.vcs.edit_trusted::<C>(at);
+        let (port, out, out_vc) = (vc.port, vc.vc, vc.out);
+        let (packet, owner) = (vc.heads.head, vc.traffic);
+        let (head, tail) = (!vc.headless, vc.left == 1);
+        let bytes = if tail {
+            u64::from(vc.last)
+        } else {
+            shared.setup.params.flit
+        } as u32;
+        if head {
+            // Avoids reading the packet if it is the only one.
+            if packet == vc.heads.tail {
+                vc.heads = List::EMPTY;
+            } else {
+                vc.heads.pop(&shared.packets);
+            }
+            vc.headless = true;
+        }
+        let following = vc.heads.head;
+        vc.present -= 1;
+        vc.left -= 1;
+        if tail {
+            vc.stage = Stage::Empty;
+        }
+        let link = shared.flow.link::<C>(port);
+        let mut delivered = NIL;
+        if link.to_node {
+            delivered = if head { packet } else { vc.delivered };
+            vc.delivered = if tail { NIL } else { delivered };
+        }
+
+        let sent = Transmission {
+            packets: u64::from(tail),
+            bytes,
+            busy: link.flit,
+        };
+        let arrival = self.depart(ctx, shared, (port, &link), out_vc, traversal, sent);
+        if shared.classes.is_on::<C>() {
+            let input = self.channels.port_of(layout, at);
+            let sender = (self.channels.vcs.get(at).class, 0, NO_INPUT);
+            let lacking = |port: u32, side: usize| self.lacking[port as usize][side];
+            let (out, of_input) = (lacking(port, 0), lacking(input, 1));
+            let rooms = (shared.room_behind::<C>(port), shared.room_behind::<C>(input));
+            shared.classes.sent::<C>(port, sender, bytes, out, rooms.0);
+            self.input_classes.sent::<C>(input, sender, bytes, of_input, rooms.1);
+        }
+        if shared.congestion.is_on::<C>() && (if link.to_node { tail } else { head }) {
+            let leaving = Leaving {
+                packet: if link.to_node { delivered } else { packet },
+                at,
+                following,
+                port,
+                arrival,
+            };
+            self.channels
+                .packet_leaves(ctx, shared, layout, &link, traversal, leaving);
+        }
+        let buffer = link.far + u32::from(out);
+        let space = Freed { owner, tag };
+        let flit = Passed {
+            at,
+            owner,
+            packet: match link.to_node {
+                true => tail.then_some(delivered),
+                false => head.then_some(packet),
+            },
+            tail,
+            port,
+            buffer,
+            arrival,
+        };
+        self.waits
+            .flit_departs::<C>(&self.channels, shared, layout, &link, traversal, &flit);
+        if link.to_node {
+            let due = arrival + self.channels.timing.period() + link.credit_delay;
+            self.return_flit(ctx, shared, (port, out), space, due);
+            if tail {
+                shared.deliver(ctx, delivered, (arrival, false));
+            }
+        } else if head {
+            if link.leaves {
+                shared.packets.edit_trusted::<C>(packet).buffer = buffer;
+                shared.export::<C>(packet, link.far_lp, arrival);
+            } else {
+                self.send_head(ctx, shared, (link.far_lp, buffer), packet, arrival);
+            }
+        } else if link.leaves {
+            shared.boundary.export_flit(link.far_lp, arrival, buffer);
+        } else {
+            self.send_body(ctx, (link.far_lp, buffer), arrival);
+        }
+        let of_input = cell::<C, _>(&self.channels.places, at).1;
+        self.free_flit(ctx, shared, (at, of_input), space, traversal.left);
+        if tail && following != NIL {
+            self.waits
+                .packet_leaves_front::<C>(&self.channels, &mut shared.flow, (at, owner), tag, traversal);
+        }
+        shared.flow.observers.release_tag::<C>(tag);
+
+        if !tail {
+            return;
+        }
+        *self.channels.owners.edit_trusted::<C>(out_vc) = NIL;
+        let (sets, bit) = self.channels.edit_sets::<C>(layout, at);
+        sets.active &= !bit;
+        if following == NIL {
+            sets.occupied &= !bit;
+        } else {
+            let begin = self.channels.timing.following(traversal.granted);
+            self.move_up::<C>(shared, at, following, begin);
         }
     }
 }

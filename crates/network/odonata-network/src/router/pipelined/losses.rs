@@ -12,9 +12,9 @@
 //!
 //! A flit that leaves its buffer carries its losses, and so does its credit. The next flit of its packet depends on it.
 
-use super::Pipelined;
-use super::switch_traversal::Traversal;
-use super::waits::Culprit;
+use super::channels::Channels;
+use super::cycle::Traversal;
+use super::waits::{Culprit, Waits};
 use crate::fabric::Shared;
 use crate::features::Uses;
 use crate::flow::{Flow, Link};
@@ -52,10 +52,10 @@ pub(super) struct Waiting {
     pub(super) port: u32,
 }
 
-impl Pipelined {
+impl Waits {
     /// The next flit of `at`.
-    pub(super) fn next_flit_of(&self, at: u32) -> Waiting {
-        let vc = self.vcs.get(at);
+    pub(super) fn next_flit_of(&self, channels: &Channels, at: u32) -> Waiting {
+        let vc = channels.vcs.get(at);
         Waiting {
             at,
             owner: vc.traffic,
@@ -64,7 +64,15 @@ impl Pipelined {
     }
 
     /// Adds to a flit's losses its wait during `span` at `line`.
-    pub(super) fn lose<M: Uses>(&self, flow: &mut Flow, flit: Waiting, line: u32, span: (Time, Time), by: Culprit) {
+    pub(super) fn lose<M: Uses>(
+        &self,
+        channels: &Channels,
+        flow: &mut Flow,
+        flit: Waiting,
+        line: u32,
+        span: (Time, Time),
+        by: Culprit,
+    ) {
         if span.1 <= span.0 {
             return;
         }
@@ -72,11 +80,11 @@ impl Pipelined {
         let (culprit, cause) = by.by;
         if culprit == owner && cause != CREDIT {
             if let Some(before) = lost(flow).waits_for_own::<M>(at, span, cause) {
-                self.lose_to_own::<M>(flow, flit, before);
+                self.lose_to_own::<M>(channels, flow, flit, before);
             }
             return;
         }
-        self.settle_own::<M>(flow, flit);
+        self.settle_own::<M>(channels, flow, flit);
         let own = match by.room {
             Some((port, channel)) if culprit == owner => {
                 let channel = flow.first_vc::<M>(port) + u32::from(channel);
@@ -89,21 +97,21 @@ impl Pipelined {
 
     /// Ends the flit's wait for its own traffic, if that was the last one.
     #[inline]
-    pub(super) fn settle_own<M: Uses>(&self, flow: &mut Flow, flit: Waiting) {
+    pub(super) fn settle_own<M: Uses>(&self, channels: &Channels, flow: &mut Flow, flit: Waiting) {
         if let Some(wait) = lost(flow).end_own_wait::<M>(flit.at) {
-            self.lose_to_own::<M>(flow, flit, wait);
+            self.lose_to_own::<M>(channels, flow, flit, wait);
         }
     }
 
-    fn lose_to_own<M: Uses>(&self, flow: &mut Flow, flit: Waiting, wait: OwnWait) {
+    fn lose_to_own<M: Uses>(&self, channels: &Channels, flow: &mut Flow, flit: Waiting, wait: OwnWait) {
         let Waiting { at, owner, port } = flit;
         let OwnWait { since, until, cause } = wait;
         let (line, link) = match cause {
             INPUT => {
-                let layout = self.layout(flow.links.sender(port));
+                let layout = channels.layout(flow.links.sender(port));
                 (
                     flow.observers.contention.blame.line_of_buffer(at),
-                    self.granted_output(layout, at),
+                    self.granted_output(channels, layout, at),
                 )
             }
             _ => (port, port),
@@ -113,25 +121,34 @@ impl Pipelined {
     }
 
     /// The losses to others of a flit that leaves its buffer, for its credit.
-    pub(super) fn lost_at_crossbar<M: Uses>(&self, flow: &mut Flow, flit: Waiting) -> Tag {
-        self.settle_own::<M>(flow, flit);
+    pub(super) fn lost_at_crossbar<M: Uses>(&self, channels: &Channels, flow: &mut Flow, flit: Waiting) -> Tag {
+        self.settle_own::<M>(channels, flow, flit);
         flow.observers.tag_of_front::<M>(flit.at)
     }
 
     /// The front packet of `at`, of `owner`, has left with others behind it; `tag` holds the losses of its last flit.
     pub(super) fn packet_leaves_front<M: Uses>(
         &self,
+        channels: &Channels,
         flow: &mut Flow,
         (at, owner): (u32, Traffic),
         tag: Tag,
         traversal: &Traversal,
     ) {
-        let until = self.timing.in_front_since(self.timing.following(traversal.granted));
+        let until = channels
+            .timing
+            .in_front_since(channels.timing.following(traversal.granted));
         flow.observers.front_is_left::<M>((at, owner), until, tag);
     }
 
     /// A flit departs with its losses.
-    pub(super) fn take_along<M: Uses>(&self, shared: &mut Shared<impl Payload>, link: &Link, flit: &Passed) {
+    pub(super) fn take_along<M: Uses>(
+        &self,
+        channels: &Channels,
+        shared: &mut Shared<impl Payload>,
+        link: &Link,
+        flit: &Passed,
+    ) {
         let &Passed {
             at,
             owner,
@@ -141,7 +158,7 @@ impl Pipelined {
             buffer,
             arrival,
         } = flit;
-        self.settle_own::<M>(&mut shared.flow, Waiting { at, owner, port });
+        self.settle_own::<M>(channels, &mut shared.flow, Waiting { at, owner, port });
         let (_, sent) = link.times_on(arrival);
         let lost = &mut shared.flow.observers.contention.lost;
         lost.flit_takes_link::<M>(port, at, owner, sent);
@@ -162,42 +179,43 @@ impl Pipelined {
     /// arrived if `present`, follows it.
     pub(super) fn next_flit_follows<M: Uses>(
         &self,
+        channels: &Channels,
         flow: &mut Flow,
         at: u32,
         traversal: &Traversal,
         sent: Time,
         present: bool,
     ) {
-        let step = self.timing.following(traversal.granted).taken();
-        lost(flow).next_after::<M>(at, sent.max(self.timing.earliest_flit(step)));
+        let step = channels.timing.following(traversal.granted).taken();
+        lost(flow).next_after::<M>(at, sent.max(channels.timing.earliest_flit(step)));
         if present {
-            self.body_to_front::<M>(flow, at);
+            self.body_to_front::<M>(channels, flow, at);
         }
     }
 
     /// The next flit of `at`, a body flit, has arrived.
-    pub(super) fn body_to_front<M: Uses>(&self, flow: &mut Flow, at: u32) {
-        let owner = self.vcs.get(at).traffic;
-        let start = |came| self.timing.earliest_flit(self.timing.cycle_at(came));
+    pub(super) fn body_to_front<M: Uses>(&self, channels: &Channels, flow: &mut Flow, at: u32) {
+        let owner = channels.vcs.get(at).traffic;
+        let start = |came| channels.timing.earliest_flit(channels.timing.cycle_at(came));
         lost(flow).body_to_front::<M>(at, owner, start);
     }
 
     /// The whole front packet of `at`, whose head could have begun at `begins`, has arrived.
-    pub(super) fn whole_to_front<M: Uses>(&self, flow: &mut Flow, at: u32, begins: Time) {
-        let vc = self.vcs.get(at);
+    pub(super) fn whole_to_front<M: Uses>(&self, channels: &Channels, flow: &mut Flow, at: u32, begins: Time) {
+        let vc = channels.vcs.get(at);
         if vc.left > 1 {
-            let start = |came| self.timing.earliest_head(self.timing.cycle_at(came));
+            let start = |came| channels.timing.earliest_head(channels.timing.cycle_at(came));
             lost(flow).whole_to_front::<M>((at, vc.left), vc.traffic, begins, start);
         }
     }
 
     /// `packet` has arrived in its buffer.
-    pub(super) fn head_comes<M: Uses>(&self, shared: &mut Shared<impl Payload>, packet: u32) {
+    pub(super) fn head_comes<M: Uses>(&self, channels: &Channels, shared: &mut Shared<impl Payload>, packet: u32) {
         if !shared.flow.observers.contention.lost.is_on::<M>() {
             return;
         }
         let p = shared.packets.get(packet);
         let (owner, came) = (p.traffic, p.tail_in);
-        lost(&mut shared.flow).head_comes::<M>(packet, owner, came, |came| self.timing.cycle_at(came));
+        lost(&mut shared.flow).head_comes::<M>(packet, owner, came, |came| channels.timing.cycle_at(came));
     }
 }

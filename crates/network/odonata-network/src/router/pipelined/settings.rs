@@ -1,7 +1,4 @@
-//! The settings that the loops of a cycle read in every step, and the most common ones.
-//!
-//! Their branches would cost more than the work that they select. So the loops are compiled twice: with the common
-//! settings as constants, and for all others.
+//! The settings that the loops of a cycle read in every step, and the most common ones, which have loops of their own.
 
 use crate::params::NetworkParams;
 use crate::routing::Routing;
@@ -58,7 +55,7 @@ impl Settings {
         }
     }
 
-    /// Whether the settings equal [`Common`].
+    /// Whether the settings are the [common](Self::COMMON) ones.
     pub(super) fn are_common(&self) -> bool {
         *self == Settings::COMMON
     }
@@ -73,31 +70,5 @@ impl Settings {
     #[inline(always)]
     pub(super) fn takes_turns(self) -> bool {
         self.arbitration != Arbitration::LowestFirst
-    }
-}
-
-/// The settings for which a loop is compiled.
-pub(super) trait Kind {
-    /// The settings to use, given those of the fabric.
-    fn of(own: Settings) -> Settings;
-}
-
-/// The common settings as constants; requires [`Settings::are_common`].
-pub(super) struct Common;
-
-impl Kind for Common {
-    #[inline(always)]
-    fn of(_: Settings) -> Settings {
-        Settings::COMMON
-    }
-}
-
-/// Any settings.
-pub(super) struct Any;
-
-impl Kind for Any {
-    #[inline(always)]
-    fn of(own: Settings) -> Settings {
-        own
     }
 }

@@ -5,7 +5,7 @@
 //! front packet is stuck, or if a stuck input virtual channel holds it. Flits on wires are ignored. So packets found
 //! stuck cannot move whatever happens, and at a standstill every stuck packet is found.
 
-use super::Pipelined;
+use super::channels::Channels;
 use super::in_vc::{InVc, Stage};
 use crate::Payload;
 use crate::deadlock::outcomes;
@@ -40,7 +40,7 @@ pub(crate) struct Front {
     wanted_vcs: Vec<WantedVc>,
 }
 
-impl Pipelined {
+impl Channels {
     /// The buffer of input virtual channel `at`.
     fn buffer_of(&self, shared: &Shared<impl Payload>, at: u32) -> Channel {
         let (_, vc) = self.places[at as usize];

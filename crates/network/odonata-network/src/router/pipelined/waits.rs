@@ -24,10 +24,10 @@
 //! the packet's own traffic. A cause holds until the router's next cycle; in sleep nothing changes. So charges do not
 //! depend on superfluous cycles of a scheduler.
 
+use super::channels::{Channels, RouterLayout};
+use super::cycle::Traversal;
 use super::in_vc::{InVc, Stage};
 use super::losses::{Passed, Waiting};
-use super::switch_traversal::Traversal;
-use super::{Pipelined, RouterLayout};
 use crate::fabric::Shared;
 use crate::features::Uses;
 use crate::flow::{Flow, Link};
@@ -192,123 +192,125 @@ impl Waits {
     }
 }
 
-impl Pipelined {
+impl Waits {
     /// The packet of `owner` at the front of input virtual channel `at` may request an output channel from `ready`.
-    pub(super) fn wait_of_front<M: Uses>(&mut self, flow: &mut Flow, at: u32, owner: Traffic, ready: Time) {
+    pub(super) fn wait_of_front<M: Uses>(
+        &mut self,
+        channels: &Channels,
+        flow: &mut Flow,
+        at: u32,
+        owner: Traffic,
+        ready: Time,
+    ) {
         flow.observers.fifo_is_held::<M>(at, owner);
-        let vc = self.vcs.edit::<M>(at);
-        vc.traffic = owner;
+        let vc = channels.vcs.get(at);
         let packet = vc.heads.head;
-        let complete = !self.settings.store_and_forward || vc.present >= vc.left;
+        let complete = !channels.settings.store_and_forward || vc.present >= vc.left;
         let began = if complete {
-            self.timing.earliest_head(ready)
+            channels.timing.earliest_head(ready)
         } else {
             Time::NEVER
         };
-        *self.waits.vcs.edit::<M>(at) = Wait::of_flit(began, Time::ZERO);
+        *self.vcs.edit::<M>(at) = Wait::of_flit(began, Time::ZERO);
         if flow.observers.contention.lost.is_on::<M>() {
             flow.observers.contention.lost.head_to_front::<M>(at, packet, owner);
-            if complete && self.settings.store_and_forward {
-                self.whole_to_front::<M>(flow, at, began);
+            if complete && channels.settings.store_and_forward {
+                self.whole_to_front::<M>(channels, flow, at, began);
             }
         }
     }
 
     /// A body flit has arrived at input virtual channel `at`, in time for `cycle`.
-    pub(super) fn flit_may_wait<M: Uses>(&mut self, flow: &mut Flow, at: u32, cycle: Time) {
-        let vc = self.vcs.get(at);
-        let wait = *self.waits.vcs.get(at);
+    pub(super) fn flit_may_wait<M: Uses>(&mut self, channels: &Channels, flow: &mut Flow, at: u32, cycle: Time) {
+        let vc = channels.vcs.get(at);
+        let wait = *self.vcs.get(at);
         if wait.began != Time::NEVER {
             return;
         }
         let began = match vc.stage {
-            Stage::Active => wait.sent.max(self.timing.earliest_flit(vc.ready.max(cycle))),
-            Stage::Routed | Stage::New if vc.present >= vc.left => self.timing.earliest_head(vc.ready.max(cycle)),
+            Stage::Active => wait.sent.max(channels.timing.earliest_flit(vc.ready.max(cycle))),
+            Stage::Routed | Stage::New if vc.present >= vc.left => channels.timing.earliest_head(vc.ready.max(cycle)),
             Stage::Routed | Stage::New | Stage::Empty => return,
         };
         if flow.observers.contention.lost.is_on::<M>() {
             match vc.stage {
-                Stage::Active => self.body_to_front::<M>(flow, at),
-                _ => self.whole_to_front::<M>(flow, at, self.timing.earliest_head(vc.ready)),
+                Stage::Active => self.body_to_front::<M>(channels, flow, at),
+                _ => self.whole_to_front::<M>(channels, flow, at, channels.timing.earliest_head(vc.ready)),
             }
         }
-        *self.waits.vcs.edit::<M>(at) = Wait::of_flit(began, wait.sent);
+        *self.vcs.edit::<M>(at) = Wait::of_flit(began, wait.sent);
     }
 
     /// When the next flit of a front packet starts on its link if all its requests from `cycle` on are granted.
-    fn starts(&self, vc: &InVc, cycle: Time) -> Time {
+    fn starts(&self, channels: &Channels, vc: &InVc, cycle: Time) -> Time {
         let from = vc.ready.max(cycle);
         match vc.stage {
-            Stage::Active => self.timing.earliest_flit(from),
-            Stage::Empty | Stage::New | Stage::Routed => self.timing.earliest_head(from),
-        }
-    }
-
-    /// Calls `see` with every non-empty input virtual channel of a router.
-    fn for_each_occupied(&mut self, layout: RouterLayout, mut see: impl FnMut(&mut Self, u32)) {
-        for word in 0..layout.words() {
-            let mut bits = *self.occupied.get(layout.first_word + word);
-            while bits != 0 {
-                see(self, layout.first_vc + word * 64 + bits.trailing_zeros());
-                bits &= bits - 1;
-            }
+            Stage::Active => channels.timing.earliest_flit(from),
+            Stage::Empty | Stage::New | Stage::Routed => channels.timing.earliest_head(from),
         }
     }
 
     /// At the beginning of `cycle`: charges the waits since the last cycle.
     pub(super) fn charge_waits<M: Uses>(
         &mut self,
+        channels: &Channels,
         shared: &mut Shared<impl Payload>,
         layout: RouterLayout,
         cycle: Time,
     ) {
-        self.for_each_occupied(layout, |c, at| {
-            let by = match c.waits.vcs.get(at).reason {
+        channels.for_each_occupied(layout, |at| {
+            let by = match self.vcs.get(at).reason {
                 Reason::None => return,
                 Reason::Held(by) => Culprit::holding(by),
-                Reason::Credit(_) => match c.channel_with_room::<M>(shared, at, cycle) {
+                Reason::Credit(_) => match self.channel_with_room::<M>(channels, shared, at, cycle) {
                     Some(room) => Self::room_made::<M>(&mut shared.flow, room, cycle),
                     // It continues to wait for the same reason.
                     None => return,
                 },
             };
-            c.charge_until::<M>(&mut shared.flow, at, cycle, by);
+            self.charge_until::<M>(channels, &mut shared.flow, at, cycle, by);
         });
     }
 
     /// The output channel of the next flit of `at`, or the first possible one of its packet, if it has room.
-    fn channel_with_room<M: Uses>(&self, shared: &mut Shared<impl Payload>, at: u32, cycle: Time) -> Option<(u32, u8)> {
-        let vc = self.vcs.get(at);
+    fn channel_with_room<M: Uses>(
+        &self,
+        channels: &Channels,
+        shared: &mut Shared<impl Payload>,
+        at: u32,
+        cycle: Time,
+    ) -> Option<(u32, u8)> {
+        let vc = channels.vcs.get(at);
         let port = vc.port;
         if vc.stage == Stage::Active {
             let has_room = shared.flow.has_room::<M>(port, vc.vc, 1, cycle);
             return has_room.then_some((port, vc.vc));
         }
-        let room = self.room_wanted(&shared.setup, u32::from(vc.left), vc.terms.bubble());
+        let room = channels.room_wanted(&shared.setup, u32::from(vc.left), vc.terms.bubble());
         let link = shared.flow.link::<M>(port);
-        let mut channels = shared.setup.vcs.of(link.class, vc.level, vc.class);
+        let mut possible = shared.setup.vcs.of(link.class, vc.level, vc.class);
         let can = |&channel: &u8| {
-            let free = self.is_free(link.first_vc + u32::from(channel));
+            let free = channels.is_free::<M>(link.first_vc + u32::from(channel));
             free && (room == 0 || shared.flow.has_room::<M>(port, channel, room, cycle))
         };
-        channels.find(can).map(|channel| (port, channel))
+        possible.find(can).map(|channel| (port, channel))
     }
 
     /// Charges to `by` the wait of input virtual channel `at` until `cycle`, in which it may progress.
-    fn charge_until<M: Uses>(&mut self, flow: &mut Flow, at: u32, cycle: Time, by: Culprit) {
-        let vc = self.vcs.get(at);
-        let starts = self.starts(vc, cycle);
-        let wait = self.waits.vcs.edit::<M>(at);
+    fn charge_until<M: Uses>(&mut self, channels: &Channels, flow: &mut Flow, at: u32, cycle: Time, by: Culprit) {
+        let vc = channels.vcs.get(at);
+        let starts = self.starts(channels, vc, cycle);
+        let wait = self.vcs.edit::<M>(at);
         wait.reason = Reason::None;
         let from = wait.expected;
         wait.expected = from.max(starts);
-        self.charge::<M>(flow, at, (from, starts), by);
+        self.charge::<M>(channels, flow, at, (from, starts), by);
     }
 
     /// Charges to `by` the wait of the front packet of `at` from `from` to `until`, if it is not empty: at its output,
     /// or, behind others of its input, in its buffer.
-    fn charge<M: Uses>(&self, flow: &mut Flow, at: u32, span: (Time, Time), by: Culprit) {
-        let vc = self.vcs.get(at);
+    fn charge<M: Uses>(&self, channels: &Channels, flow: &mut Flow, at: u32, span: (Time, Time), by: Culprit) {
+        let vc = channels.vcs.get(at);
         let line = if by.by.1 == INPUT {
             flow.observers.contention.blame.line_of_buffer(at)
         } else {
@@ -317,40 +319,48 @@ impl Pipelined {
         let blame = &mut flow.observers.contention.blame;
         blame.charge_wait::<M>(line, vc.traffic, span, by.by);
         if flow.observers.contention.lost.is_on::<M>() {
-            self.lose::<M>(flow, self.next_flit_of(at), line, span, by);
+            self.lose::<M>(channels, flow, self.next_flit_of(channels, at), line, span, by);
         }
     }
 
     /// At the end of `cycle`: records why the remaining flits have not departed.
     pub(super) fn find_reasons<M: Uses>(
         &mut self,
+        channels: &Channels,
         shared: &mut Shared<impl Payload>,
         layout: RouterLayout,
         cycle: Time,
     ) {
-        let next = cycle + self.timing.period();
-        self.for_each_occupied(layout, |c, at| {
-            let (wait, vc) = (*c.waits.vcs.get(at), c.vcs.get(at));
+        let next = cycle + channels.timing.period();
+        channels.for_each_occupied(layout, |at| {
+            let (wait, vc) = (*self.vcs.get(at), channels.vcs.get(at));
             // Even if it is not late yet: the router may sleep until it is.
             if wait.began == Time::NEVER || vc.stage == Stage::New || vc.ready >= next {
                 return;
             }
             let reason = match vc.stage {
-                Stage::Active => c.no_passage::<M>(shared, layout, at, cycle),
-                Stage::Empty | Stage::New | Stage::Routed => c.no_channel::<M>(shared, layout, at, cycle),
+                Stage::Active => self.no_passage::<M>(channels, shared, layout, at, cycle),
+                Stage::Empty | Stage::New | Stage::Routed => self.no_channel::<M>(channels, shared, layout, at, cycle),
             };
             if let (Reason::Credit(out), Reason::Held(..)) = (wait.reason, reason) {
                 // Another flit has taken the space that it waited for.
-                let by = c.made_room::<M>(&mut shared.flow, layout, out, cycle);
-                c.charge_until::<M>(&mut shared.flow, at, cycle, by);
+                let by = self.made_room::<M>(channels, &mut shared.flow, layout, out, cycle);
+                self.charge_until::<M>(channels, &mut shared.flow, at, cycle, by);
             }
-            c.waits.vcs.edit::<M>(at).reason = reason;
+            self.vcs.edit::<M>(at).reason = reason;
         });
     }
 
     /// The culprit that freed space in output channel `out`.
-    fn made_room<M: Uses>(&self, flow: &mut Flow, layout: RouterLayout, out: u32, cycle: Time) -> Culprit {
-        let room = (self.port_of(layout, out), self.places[out as usize].1);
+    fn made_room<M: Uses>(
+        &self,
+        channels: &Channels,
+        flow: &mut Flow,
+        layout: RouterLayout,
+        out: u32,
+        cycle: Time,
+    ) -> Culprit {
+        let room = (channels.port_of(layout, out), channels.places[out as usize].1);
         Self::room_made::<M>(flow, room, cycle)
     }
 
@@ -365,30 +375,31 @@ impl Pipelined {
     }
 
     /// The output granted last to the input port of `at`.
-    pub(super) fn granted_output(&self, layout: RouterLayout, at: u32) -> u32 {
-        self.waits.inputs.get(self.port_of(layout, at)).output
+    pub(super) fn granted_output(&self, channels: &Channels, layout: RouterLayout, at: u32) -> u32 {
+        self.inputs.get(channels.port_of(layout, at)).output
     }
 
     /// Why the next flit of `at`, which has an output channel, has not crossed in `cycle`.
     fn no_passage<M: Uses>(
         &self,
+        channels: &Channels,
         shared: &mut Shared<impl Payload>,
         layout: RouterLayout,
         at: u32,
         cycle: Time,
     ) -> Reason {
-        let vc = self.vcs.get(at);
+        let vc = channels.vcs.get(at);
         if shared.flow.has_room::<M>(vc.port, vc.vc, 1, cycle) {
-            return Reason::Held(self.winner(layout, at, cycle));
+            return Reason::Held(self.winner(channels, layout, at, cycle));
         }
         Reason::Credit(shared.flow.first_vc::<M>(vc.port) + u32::from(vc.vc))
     }
 
     /// The flit granted the output of `at` in `cycle`, or else its input; without a grant, its own traffic.
-    fn winner(&self, layout: RouterLayout, at: u32, cycle: Time) -> (Traffic, Cause) {
-        let vc = self.vcs.get(at);
-        let output = self.waits.outputs.get(vc.port);
-        let input = self.waits.inputs.get(self.port_of(layout, at));
+    fn winner(&self, channels: &Channels, layout: RouterLayout, at: u32, cycle: Time) -> (Traffic, Cause) {
+        let vc = channels.vcs.get(at);
+        let output = self.outputs.get(vc.port);
+        let input = self.inputs.get(channels.port_of(layout, at));
         if output.cycle == cycle {
             (output.owner, LINK)
         } else if input.cycle == cycle {
@@ -401,48 +412,60 @@ impl Pipelined {
     /// Why the front packet of `at` has got no output channel in `cycle`.
     fn no_channel<M: Uses>(
         &self,
+        channels: &Channels,
         shared: &mut Shared<impl Payload>,
         layout: RouterLayout,
         at: u32,
         cycle: Time,
     ) -> Reason {
-        let vc = self.vcs.get(at);
-        let room = self.room_wanted(&shared.setup, u32::from(vc.left), vc.terms.bubble());
+        let vc = channels.vcs.get(at);
+        let room = channels.room_wanted(&shared.setup, u32::from(vc.left), vc.terms.bubble());
         let (port, link) = (vc.port, shared.flow.link::<M>(vc.port));
         let mut lacks = None;
         for channel in shared.setup.vcs.of(link.class, vc.level, vc.class) {
             let out = link.first_vc + u32::from(channel);
-            let owner = *self.owners.get(out);
+            let owner = *channels.owners.get(out);
             if owner != NIL {
-                return Reason::Held((self.vcs.get(owner).traffic, LINK));
+                return Reason::Held((channels.vcs.get(owner).traffic, LINK));
             }
             if room > 0 && !shared.flow.has_room::<M>(port, channel, room, cycle) {
                 lacks = lacks.or(Some(out));
             }
         }
-        lacks.map_or_else(|| Reason::Held(self.winner(layout, at, cycle)), Reason::Credit)
+        lacks.map_or_else(
+            || Reason::Held(self.winner(channels, layout, at, cycle)),
+            Reason::Credit,
+        )
     }
 
     /// A flit of `at` has been granted the crossbar: charges the rest of its wait there.
-    pub(super) fn wait_ends<M: Uses>(&mut self, flow: &mut Flow, layout: RouterLayout, at: u32, traversal: &Traversal) {
-        let Wait { expected, reason, .. } = *self.waits.vcs.get(at);
+    pub(super) fn wait_ends<M: Uses>(
+        &mut self,
+        channels: &Channels,
+        flow: &mut Flow,
+        layout: RouterLayout,
+        at: u32,
+        traversal: &Traversal,
+    ) {
+        let Wait { expected, reason, .. } = *self.vcs.get(at);
         if traversal.crossed <= expected {
             return;
         }
         let cycle = traversal.granted.cycle;
         let by = match reason {
-            Reason::Credit(out) => self.made_room::<M>(flow, layout, out, cycle),
+            Reason::Credit(out) => self.made_room::<M>(channels, flow, layout, out, cycle),
             Reason::Held(by) => Culprit::holding(by),
             // It has lost in an earlier step of this cycle.
-            Reason::None => Culprit::holding(self.winner(layout, at, cycle)),
+            Reason::None => Culprit::holding(self.winner(channels, layout, at, cycle)),
         };
-        self.charge::<M>(flow, at, (expected, traversal.crossed), by);
+        self.charge::<M>(channels, flow, at, (expected, traversal.crossed), by);
     }
 
     /// A flit of `owner` from input virtual channel `at` of port `input`, expected on the link of `port` at `expected`,
     /// starts at `departure` and ends at `sent`: charges its wait behind others there.
     pub(super) fn wait_for_link<M: Uses>(
         &mut self,
+        channels: &Channels,
         flow: &mut Flow,
         (at, input, port): (u32, u32, u32),
         (owner, expected): (Traffic, Time),
@@ -455,113 +478,92 @@ impl Pipelined {
             output: port,
             owner,
         };
-        *self.waits.inputs.edit::<M>(input) = granted;
-        *self.waits.outputs.edit::<M>(port) = granted;
-        self.waits.forget::<M>(port, cycle);
+        *self.inputs.edit::<M>(input) = granted;
+        *self.outputs.edit::<M>(port) = granted;
+        self.forget::<M>(port, cycle);
         let from = expected.max(traversal.crossed);
-        let mut next = self.waits.queues.get(port).head;
+        let mut next = self.queues.get(port).head;
         while next != NIL && departure > from {
-            let stretch = *self.waits.stretches.get(next);
+            let stretch = *self.stretches.get(next);
             let span = (stretch.from.max(from), stretch.until.min(departure));
             let by = (stretch.owner, LINK);
             let blame = &mut flow.observers.contention.blame;
             blame.charge_wait::<M>(port, owner, span, by);
             if flow.observers.contention.lost.is_on::<M>() {
                 let flit = Waiting { at, owner, port };
-                self.lose::<M>(flow, flit, port, span, Culprit::holding(by));
+                self.lose::<M>(channels, flow, flit, port, span, Culprit::holding(by));
             }
             next = stretch.next;
         }
-        self.waits.queue::<M>(port, owner, (departure, sent));
+        self.queue::<M>(port, owner, (departure, sent));
     }
 
     /// The flit of `at` whose wait has [ended](Self::wait_ends) occupies its link from `departure` to `sent`.
     pub(super) fn wait_on_link<M: Uses>(
         &mut self,
+        channels: &Channels,
         flow: &mut Flow,
         layout: RouterLayout,
         at: u32,
         traversal: &Traversal,
         (departure, sent): (Time, Time),
     ) {
-        let Wait { began, expected, .. } = *self.waits.vcs.get(at);
-        let vc = *self.vcs.get(at);
-        let places = (at, self.port_of(layout, at), vc.port);
-        self.wait_for_link::<M>(flow, places, (vc.traffic, expected), traversal, (departure, sent));
+        let Wait { began, expected, .. } = *self.vcs.get(at);
+        let vc = *channels.vcs.get(at);
+        let places = (at, channels.port_of(layout, at), vc.port);
+        self.wait_for_link::<M>(
+            channels,
+            flow,
+            places,
+            (vc.traffic, expected),
+            traversal,
+            (departure, sent),
+        );
         let blame = &mut flow.observers.contention.blame;
         blame.waited::<M>(vc.traffic, (began, departure));
     }
 
     /// Begins the wait of the next flit of the packet of `at`, if it has arrived; the flit before it ends at `sent`.
-    pub(super) fn wait_of_next<M: Uses>(&mut self, flow: &mut Flow, at: u32, traversal: &Traversal, sent: Time) {
-        let vc = *self.vcs.get(at);
+    pub(super) fn wait_of_next<M: Uses>(
+        &mut self,
+        channels: &Channels,
+        flow: &mut Flow,
+        at: u32,
+        traversal: &Traversal,
+        sent: Time,
+    ) {
+        let vc = *channels.vcs.get(at);
         let present = vc.stage == Stage::Active && vc.present > 0;
         if flow.observers.contention.lost.is_on::<M>() && vc.stage == Stage::Active {
-            self.next_flit_follows::<M>(flow, at, traversal, sent, present);
+            self.next_flit_follows::<M>(channels, flow, at, traversal, sent, present);
         }
         let next = match present {
             true => sent.max(
-                self.timing
-                    .earliest_flit(self.timing.following(traversal.granted).taken()),
+                channels
+                    .timing
+                    .earliest_flit(channels.timing.following(traversal.granted).taken()),
             ),
             false => Time::NEVER,
         };
-        *self.waits.vcs.edit::<M>(at) = Wait::of_flit(next, sent);
-    }
-
-    /// A packet of one flit, from `input` to the link, departs in the cycle of its arrival. Returns the tag of its
-    /// credit.
-    #[inline(always)]
-    pub(super) fn lone_flit_departs<M: Uses>(
-        &mut self,
-        shared: &mut Shared<impl Payload>,
-        input: u32,
-        (packet, link): (u32, &Link),
-        traversal: &Traversal,
-        flit: &Passed,
-    ) -> Tag {
-        if !self.waits.are_charged::<M>() {
-            return Tag::NONE;
-        }
-        let &Passed {
-            at,
-            owner,
-            port,
-            arrival,
-            ..
-        } = flit;
-        let is_lost_kept = shared.flow.observers.contention.lost.is_on::<M>();
-        let mut tag = Tag::NONE;
-        if is_lost_kept {
-            (shared.flow.observers.contention.lost).head_to_front::<M>(at, packet, owner);
-            tag = self.lost_at_crossbar::<M>(&mut shared.flow, Waiting { at, owner, port });
-        }
-        let (departure, sent) = link.times_on(arrival);
-        let (places, expected) = ((at, input, port), (owner, traversal.crossed));
-        self.wait_for_link::<M>(&mut shared.flow, places, expected, traversal, (departure, sent));
-        let blame = &mut shared.flow.observers.contention.blame;
-        blame.waited::<M>(owner, (traversal.crossed, departure));
-        if is_lost_kept {
-            self.take_along::<M>(shared, link, flit);
-        }
-        tag
+        *self.vcs.edit::<M>(at) = Wait::of_flit(next, sent);
     }
 
     /// The next flit of `at` leaves its buffer through the crossbar. Returns the tag of its credit.
     #[inline(always)]
     pub(super) fn flit_crosses<M: Uses>(
         &mut self,
+        channels: &Channels,
         flow: &mut Flow,
         layout: RouterLayout,
         at: u32,
         traversal: &Traversal,
     ) -> Tag {
-        if !self.waits.are_charged::<M>() {
+        if !self.are_charged::<M>() {
             return Tag::NONE;
         }
-        self.wait_ends::<M>(flow, layout, at, traversal);
+        self.wait_ends::<M>(channels, flow, layout, at, traversal);
         match flow.observers.contention.lost.is_on::<M>() {
-            true => self.lost_at_crossbar::<M>(flow, self.next_flit_of(at)),
+            true => self.lost_at_crossbar::<M>(channels, flow, self.next_flit_of(channels, at)),
             false => Tag::NONE,
         }
     }
@@ -570,37 +572,40 @@ impl Pipelined {
     #[inline(always)]
     pub(super) fn flit_departs<M: Uses>(
         &mut self,
+        channels: &Channels,
         shared: &mut Shared<impl Payload>,
         layout: RouterLayout,
         link: &Link,
         traversal: &Traversal,
         flit: &Passed,
     ) {
-        if !self.waits.are_charged::<M>() {
+        if !self.are_charged::<M>() {
             return;
         }
         let times @ (_, sent) = link.times_on(flit.arrival);
-        self.wait_on_link::<M>(&mut shared.flow, layout, flit.at, traversal, times);
+        self.wait_on_link::<M>(channels, &mut shared.flow, layout, flit.at, traversal, times);
         if shared.flow.observers.contention.lost.is_on::<M>() {
-            self.take_along::<M>(shared, link, flit);
+            self.take_along::<M>(channels, shared, link, flit);
         }
-        self.wait_of_next::<M>(&mut shared.flow, flit.at, traversal, sent);
+        self.wait_of_next::<M>(channels, &mut shared.flow, flit.at, traversal, sent);
     }
 
     /// Closes the waits that last at `now`.
-    pub(crate) fn close_waits(&mut self, flow: &mut Flow, now: Time) {
+    pub(super) fn close(&mut self, channels: &Channels, flow: &mut Flow, now: Time) {
         use odonata_engine::Plain;
-        if !self.waits.are_charged::<Plain>() {
+        if !self.are_charged::<Plain>() {
             return;
         }
-        let cycle = self.timing.cycle_at(now);
-        for layout in self.layouts.clone() {
-            self.for_each_occupied(layout, |c, at| match c.waits.vcs.get(at).reason {
+        let cycle = channels.timing.cycle_at(now);
+        for &layout in &channels.layouts {
+            channels.for_each_occupied(layout, |at| match self.vcs.get(at).reason {
                 Reason::None => {}
-                Reason::Held(by) => c.charge_until::<Plain>(flow, at, cycle, Culprit::holding(by)),
+                Reason::Held(by) => self.charge_until::<Plain>(channels, flow, at, cycle, Culprit::holding(by)),
                 Reason::Credit(_) => {
-                    let vc = c.vcs.get(at);
-                    let time = c.starts(vc, cycle).saturating_sub(c.waits.vcs.get(at).expected);
+                    let vc = channels.vcs.get(at);
+                    let time = self
+                        .starts(channels, vc, cycle)
+                        .saturating_sub(self.vcs.get(at).expected);
                     let blame = &mut flow.observers.contention.blame;
                     blame.lacked_room(vc.port, vc.traffic, time);
                 }

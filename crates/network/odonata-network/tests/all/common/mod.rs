@@ -10,7 +10,7 @@ pub(crate) use divided::*;
 pub(crate) use play::*;
 
 use odonata_engine::Time;
-use odonata_network::routing::{Algorithm, Divert, DragonflyRouting, Intermediate, Routing, VcRule};
+use odonata_network::routing::{Algorithm, Divert, DragonflyRouting, InGroup, Intermediate, Routing, VcRule};
 use odonata_network::{
     Arbitration, Blueprint, Detour, InputQueues, Link, NetworkParams, Nic, Pipeline, RouterModel, Switching,
     VirtualChannels,
@@ -26,6 +26,7 @@ pub(crate) struct Net {
     pub(crate) algorithm: Algorithm,
     pub(crate) intermediate: Intermediate,
     pub(crate) divert: Divert,
+    pub(crate) in_group: InGroup,
     pub(crate) rule: VcRule,
     pub(crate) candidates: u32,
     pub(crate) params: NetworkParams,
@@ -71,10 +72,12 @@ impl Net {
             algorithm: Algorithm::Minimal,
             intermediate: Intermediate::Group,
             divert: Divert::Any,
+            in_group: InGroup::Minimal,
             rule: VcRule::Stage,
             candidates: 1,
             params: NetworkParams {
                 packet: 8 * FLIT,
+                header: 0,
                 flit: FLIT,
                 switching: Switching::CutThrough,
                 router: RouterModel::InputQueued,
@@ -94,6 +97,7 @@ impl Net {
                 nic: Nic::default(),
                 nic_rates: None,
                 analytic: None,
+                ethernet: None,
                 fidelities: odonata_network::Fidelities::Same(odonata_network::settings::Fidelity::Packet),
                 coupling_interval: None,
                 classes: odonata_network::TrafficClasses::default(),
@@ -166,14 +170,15 @@ impl Net {
 
     pub(crate) fn routing(&self) -> Routing {
         let (algorithm, intermediate) = (self.algorithm, self.intermediate);
-        Routing::Dragonfly(DragonflyRouting::new(
+        let routing = DragonflyRouting::new(
             self.dragonfly(),
             algorithm,
             intermediate,
             self.divert,
             self.rule,
             self.candidates,
-        ))
+        );
+        Routing::Dragonfly(routing.with_paths_in_group(self.in_group))
     }
 
     pub(crate) fn vcs(&self) -> VirtualChannels {

@@ -23,6 +23,7 @@ pub(crate) struct Scripted {
     pub(crate) target: u32,
     pub(crate) bytes: u64,
     pub(crate) traffic: u16,
+    pub(crate) is_control: bool,
     /// The index at which its arrival is recorded.
     pub(crate) name: u32,
 }
@@ -35,6 +36,7 @@ pub(crate) fn message(at: Time, source: u32, target: u32, bytes: u64) -> Scripte
         target,
         bytes,
         traffic: 0,
+        is_control: false,
         name: 0,
     }
 }
@@ -168,7 +170,8 @@ impl Model for Play {
     fn start<C: Context<Event = FabricEvent>>(&mut self, ctx: &mut C, lp: u32) {
         for m in &self.script {
             if self.fabric.process_of(m.source) == lp {
-                let message = Message::new(m.source, m.target, m.bytes, m.traffic, m.at, [m.name]);
+                let mut message = Message::new(m.source, m.target, m.bytes, m.traffic, m.at, [m.name]);
+                message.is_control = m.is_control;
                 let slot = self.fabric.submit(ctx, m.at, message);
                 if let Some(carried) = self.carried {
                     self.fabric.set_losses::<C>(slot, carried(m.name));

@@ -56,6 +56,37 @@ fn torus_levels_are_those_of_the_table() {
     }
 }
 
+/// In open dimensions of a torus packets take the only direction, on the levels that the torus has.
+#[test]
+fn open_dimensions_are_crossed_in_one_direction() {
+    for (extents, open) in [
+        (&[4u32, 2, 3][..], &[1u32][..]),
+        (&[3, 2, 3, 2], &[1, 3]),
+        (&[5, 4], &[0]),
+    ] {
+        for algorithm in [
+            TorusAlgorithm::DimensionOrder,
+            TorusAlgorithm::Bubble,
+            TorusAlgorithm::Romm,
+            TorusAlgorithm::MinimalAdaptive,
+            TorusAlgorithm::Valiant,
+        ] {
+            let shape = TorusShape {
+                extents: extents.to_vec(),
+                wrap: true,
+                nodes: 1,
+            };
+            let torus = Torus::with_open(shape, open).unwrap();
+            let routing = Routing::Torus(TorusRouting::new(torus, algorithm).unwrap());
+            let context = format!("{extents:?} {open:?} {algorithm:?}");
+            if algorithm != TorusAlgorithm::Valiant {
+                assert_shortest(&routing);
+            }
+            assert_safe(&routing, &context);
+        }
+    }
+}
+
 #[test]
 fn torus_without_datelines_deadlocks() {
     assert_cyclic_on_one_level(

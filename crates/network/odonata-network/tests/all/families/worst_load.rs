@@ -66,6 +66,8 @@ pub(super) fn every_routing() -> Vec<(String, Routing)> {
     for topology in graphs() {
         all.push(("up*/down*".into(), Routing::UpDown(up_down(&topology, true))));
     }
+    all.extend(super::shortest_paths::routings());
+    all.extend(super::path_sets::routings());
     all
 }
 

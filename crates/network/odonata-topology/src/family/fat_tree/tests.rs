@@ -1,5 +1,5 @@
 use super::*;
-use crate::Effect;
+use crate::{Effect, Fault};
 
 fn tree(down: &[u32], up: &[u32], parallel: &[u32]) -> FatTree {
     FatTree::new(FatTreeShape {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Effect, Peer};
+use crate::{Effect, Fault, Peer};
 
 fn shape(pods: u32, hosts: u32, gpus: u32, spines: u32, cables: u32) -> RailOptimizedShape {
     RailOptimizedShape {

@@ -9,12 +9,9 @@ use super::traffic_classes;
 use super::workload::{self, Size};
 use crate::placement::PlacementRule;
 use crate::scenario::error::Problem;
-use crate::scenario::job::Job;
+use crate::scenario::job::{Job, MOST_RANKS};
 use crate::scenario::resolved as r;
 use crate::scenario::workload::{Trace, Workload};
-
-/// Maximum number of ranks of all jobs together; each rank takes memory before the first event.
-pub(in crate::scenario) const MOST_RANKS: u64 = 1 << 24;
 
 /// Maximum total memory, in words, of the programs of all ranks: a 32-bit count.
 const MOST_WORDS: u64 = u32::MAX as u64;
@@ -201,7 +198,8 @@ fn job(
         });
     }
     super::check_name(&format!("{at}.name"), job.name.fill(kind.into()))?;
-    job.placement.resolve(&format!("{at}.placement"), folder)?;
+    job.placement
+        .resolve(&format!("{at}.placement"), machine.preset.as_deref(), folder)?;
     traffic_classes::of_job(&format!("{at}.traffic_class"), &mut job.traffic_class, &machine.network)?;
     match job.program() {
         Ok(program) => {

@@ -7,18 +7,22 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use odonata_topology::family::{Family, FamilyName, Rest};
-use odonata_units::Number;
+use odonata_topology::family::{Family, FamilyName, ReadFile, Rest};
+use odonata_topology::{CableFile, MapError};
+use odonata_units::{Number, within};
 
 use crate::memory::{Available, Need};
-use crate::placement::read_text;
 use crate::scenario::error::Problem;
 use crate::scenario::layout::Layout;
 use crate::scenario::resolved as r;
 use crate::scenario::written as w;
+use crate::text_file::read_text;
 
 /// Most broken cables.
 const MOST_FAULTS: usize = 1 << 20;
+
+const CABLES: &str = "machine.cables";
+const CABLES_EXPECTED: &str = "CSV with columns a, b, index, bandwidth, latency (docs/networks.md)";
 
 /// Maximum size of a graph file, in bytes.
 const LONGEST: u64 = 256 << 20;
@@ -30,7 +34,7 @@ pub(super) fn machine(
     folder: &Path,
     available: &Available,
 ) -> Result<(r::Machine, Layout, Family), Problem> {
-    let (kinds, rest) = machine.unwrap_or_default().split();
+    let (kinds, mut rest) = machine.unwrap_or_default().split();
     let kind = the_only(kinds)?;
     let mut machine = r::Machine::whole(kind);
     let table = format!("machine.{}", machine.kind.name());
@@ -49,11 +53,19 @@ pub(super) fn machine(
     if size.routers > 0 {
         Need::graph(table.clone(), size.routers, size.ports).refuse(available)?;
     }
-    let refuse = |problem| in_table(machine.kind.refusal(problem));
-    let mut family = machine.kind.build().map_err(refuse)?;
-    let layout = Layout::new(family.topology()).map_err(refuse)?;
+    let refuse = |kind: &r::Kind, problem| in_table(kind.refusal(problem));
+    let mut family = machine.kind.build().map_err(|problem| refuse(&machine.kind, problem))?;
+    interfaces(&mut machine, &mut family, rest.interfaces)?;
+    let layout = Layout::new(family.topology()).map_err(|problem| refuse(&machine.kind, problem))?;
     let layout = service_routers(&mut machine, rest.service_routers.clone(), layout)?;
+    let map = rest.cables.take();
     faults(&mut machine, rest, layout.routers())?;
+    machine.cables = cables(map, &read)?;
+    if let Some(cables) = &machine.cables {
+        cables
+            .apply(&mut family)
+            .map_err(|error| cables_error(&cables.file, error))?;
+    }
     impair(&mut family, &machine)?;
     Ok((machine, layout, family))
 }
@@ -74,6 +86,19 @@ fn the_only(mut kinds: Vec<r::Kind>) -> Result<r::Kind, Problem> {
         );
         missing.hint("or a preset that has a machine, such as preset = \"codes-compatible\"")
     })
+}
+
+/// Gives every node its interfaces.
+fn interfaces(machine: &mut r::Machine, family: &mut Family, interfaces: Option<u32>) -> Result<(), Problem> {
+    const KEY: &str = "machine.interfaces";
+    const MOST: u32 = 64;
+    let Some(count) = interfaces else { return Ok(()) };
+    machine.interfaces = within(KEY, count, 1, MOST)?;
+    let refuse = |problem| {
+        let expected = "a divisor of the number of links to nodes of every router";
+        Problem::new(KEY, problem, expected).hint("the sizes of the machine's kind count interfaces, not nodes")
+    };
+    family.set_interfaces(count).map_err(refuse)
 }
 
 /// Checks the list of service routers and that it leaves compute nodes.
@@ -113,6 +138,19 @@ pub(super) fn routers_of_a_group(key: &str, list: &[u32], layout: &Layout) -> Re
     Ok(())
 }
 
+/// Reads the file of cables with a bandwidth or latency of their own.
+fn cables(file: Option<String>, read: ReadFile<'_>) -> Result<Option<CableFile>, Problem> {
+    let Some(file) = file else { return Ok(None) };
+    let (path, text) = read(&file);
+    let text = text.map_err(|problem| Problem::new(CABLES, problem, CABLES_EXPECTED))?;
+    let map = CableFile::read(path.clone(), &text);
+    map.map(Some).map_err(|error| cables_error(&path, error))
+}
+
+fn cables_error(path: &str, error: MapError) -> Problem {
+    Problem::new(CABLES, error.problem, CABLES_EXPECTED).within(path, error.line)
+}
+
 /// Applies the faults of `machine` to its graph: the failed cables exist, and the remaining ones connect all nodes.
 fn impair(family: &mut Family, machine: &r::Machine) -> Result<(), Problem> {
     const SHOWN: usize = 4;
@@ -139,7 +177,11 @@ fn impair(family: &mut Family, machine: &r::Machine) -> Result<(), Problem> {
         apart.pairs,
         list.join(", ")
     );
-    Err(Problem::new(key, problem, "failures that leave all nodes connected"))
+    let expected = match machine.failed_links.is_empty() {
+        true => "cables that connect all nodes",
+        false => "failures that leave all nodes connected",
+    };
+    Err(Problem::new(key, problem, expected))
 }
 
 /// Checks the lists of failed cables.

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use odonata_network::routing::algorithms;
-use odonata_network::settings::{Network, RoutingKey};
-use odonata_topology::LinkClass;
+use odonata_network::routing::{OF_ANY_GRAPH, Routing, Spread, algorithms};
+use odonata_network::settings::{Network, Routing as Settings, RoutingKey};
+use odonata_topology::family::graph::fnv;
+use odonata_topology::{Family, LinkClass, MapError};
 use odonata_units::{Bytes, Number, Time};
 
 use super::{routing_keys, within};
 use crate::scenario::error::Problem;
 use crate::scenario::resolved as r;
+use crate::text_file::read_text;
 
 /// The possible rules for the way up, the default first.
 fn ways_up(kind: &r::Kind, algorithm: r::Algorithm) -> &'static [r::Up] {
@@ -91,6 +93,11 @@ pub(super) fn routing(network: &mut Network, leftovers: &BTreeSet<String>, kind:
         );
         return Err(error.hint("packets entering and leaving an intermediate group share channels"));
     }
+    if routing.vc_rule == Some(r::VcRule::Phase) && routing.in_group == Some(r::InGroup::Adaptive) {
+        let problem = "with virtual channels by phase, both cables of a detour inside a group would share a channel";
+        let expected = "\"minimal\", or vc_rule = \"stage\"";
+        return Err(Problem::new(format!("{KEY}.in_group"), problem, expected));
+    }
     knowledge_keys(network, kind)?;
     let takes = |key: RoutingKey| routing_keys::takes(kind.family(), algorithm, key);
     let routing = &mut network.routing;
@@ -113,17 +120,26 @@ pub(super) fn routing(network: &mut Network, leftovers: &BTreeSet<String>, kind:
     fill(&mut routing.bias, takes(RoutingKey::Bias), bias);
     fill(&mut routing.comparison, takes(RoutingKey::Comparison), comparison);
     fill(&mut routing.weigh_hops, takes(RoutingKey::WeighHops), ugal);
-    let compares = routing.up.is_none_or(|up| up == r::Up::Adaptive);
+    fill(&mut routing.spread, takes(RoutingKey::Spread), Spread::default());
+    let paths = within(format!("{KEY}.paths"), routing.paths.unwrap_or(4), 1, 64)?;
+    fill(&mut routing.paths, takes(RoutingKey::Paths), paths);
+    let compares = routing.up.is_none_or(|up| up == r::Up::Adaptive)
+        && routing.spread.is_none_or(|spread| spread == Spread::Adaptive);
     if !compares && leftovers.contains(RoutingKey::Candidates.name()) {
         routing.candidates = None;
     }
     if routing.candidates.is_some() && !compares {
-        let problem = "only adaptive up-routing compares ports";
-        return Err(Problem::new(
-            format!("{KEY}.candidates"),
-            problem,
-            "no such key, or up = \"adaptive\"",
-        ));
+        let (problem, expected) = match routing.up {
+            Some(_) => (
+                "only adaptive up-routing compares ports",
+                "no such key, or up = \"adaptive\"",
+            ),
+            None => (
+                "only adaptive spreading compares ports",
+                "no such key, or spread = \"adaptive\"",
+            ),
+        };
+        return Err(Problem::new(format!("{KEY}.candidates"), problem, expected));
     }
     fill(
         &mut routing.candidates,
@@ -136,8 +152,70 @@ pub(super) fn routing(network: &mut Network, leftovers: &BTreeSet<String>, kind:
         r::Selection::default(),
     );
     fill(&mut routing.ties, takes(RoutingKey::Ties), r::Ties::default());
+    fill(&mut routing.in_group, takes(RoutingKey::InGroup), r::InGroup::default());
     fill(&mut routing.divert, takes(RoutingKey::Divert), r::Divert::default());
     fill(&mut routing.vc_rule, takes(RoutingKey::VcRule), r::VcRule::default());
+    Ok(())
+}
+
+/// Whether the routing works on any graph by tables of paths.
+pub(super) fn has_tables(network: &Network) -> bool {
+    let algorithm = *network.routing.algorithm;
+    algorithm != r::Algorithm::UpDown && OF_ANY_GRAPH.iter().any(|&(name, _)| name == algorithm)
+}
+
+/// Reads the file of routes, and refuses a routing of any graph that cannot work on `family`, or any routing that knows no
+/// way around failed cables. Relative paths start at `folder`.
+pub(super) fn on_machine(
+    network: &mut Network,
+    machine: &r::Machine,
+    family: Family,
+    folder: &std::path::Path,
+) -> Result<(), Problem> {
+    let has_tables = has_tables(network);
+    let routing = &mut network.routing;
+    if *routing.algorithm == r::Algorithm::Table {
+        read_routes(routing, folder)?;
+    }
+    let has_failed = !machine.failed_links.is_empty();
+    if !has_tables && !has_failed {
+        return Ok(());
+    }
+    let refuse = |problem: String| match (&routing.routes, has_tables) {
+        (Some(file), true) => {
+            // Messages of the reader begin with the line, if known.
+            let MapError { line, problem } = MapError::parse(&problem);
+            Problem::new(format!("{KEY}.routes"), problem, ROUTES_EXPECTED).within(file.as_str(), line)
+        }
+        (None, true) => Problem::new(
+            format!("{KEY}.algorithm"),
+            problem,
+            "a routing that works on this machine",
+        ),
+        (_, false) => Problem::new(
+            "machine.failed_links",
+            problem,
+            "failures that leave the routing a path",
+        ),
+    };
+    Routing::on(family, routing).map(|_| ()).map_err(refuse)
+}
+
+const ROUTES_EXPECTED: &str = "CSV with columns from, to, path or at, to, next, with routes between all routers with nodes \
+                               (docs/routing.md)";
+/// Maximum size of a file of routes, in bytes.
+const LONGEST: u64 = 1 << 30;
+
+fn read_routes(routing: &mut Settings, folder: &std::path::Path) -> Result<(), Problem> {
+    let key = format!("{KEY}.routes");
+    let Some(file) = &routing.routes else {
+        return Err(Problem::new(key, "the key is missing", "the path of a file"));
+    };
+    let path = folder.join(file);
+    let text = read_text(&path, LONGEST).map_err(|problem| Problem::new(key, problem, ROUTES_EXPECTED))?;
+    routing.routes_hash = Some(fnv(text.as_bytes()));
+    routing.routes_text = text.into();
+    routing.routes = Some(path.display().to_string());
     Ok(())
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use odonata_network::routing::algorithms;
+use odonata_network::routing::{OF_ANY_GRAPH, algorithms};
 use odonata_network::settings::{Routing, RoutingKey};
 use odonata_topology::FamilyName;
 
@@ -70,15 +70,17 @@ fn places(key: RoutingKey) -> String {
     let mut groups: Vec<(Vec<Algorithm>, Vec<&str>)> = Vec::new();
     for &family in FamilyName::ALL {
         let mut own = takers(family, key);
-        own.retain(|&name| name != Algorithm::UpDown);
+        own.retain(|name| OF_ANY_GRAPH.iter().all(|(other, _)| other != name));
         match groups.last_mut() {
             Some((algorithms, kinds)) if *algorithms == own => kinds.push(family.key()),
             _ => groups.push((own, vec![family.key()])),
         }
     }
     groups.retain(|(algorithms, _)| !algorithms.is_empty());
-    if takes(FamilyName::ALL[0], Algorithm::UpDown, key) {
-        groups.push((vec![Algorithm::UpDown], vec!["every machine"]));
+    let of_any_graph = OF_ANY_GRAPH.iter().filter(|(_, keys)| keys.contains(&key));
+    let of_any_graph: Vec<Algorithm> = of_any_graph.map(|&(name, _)| name).collect();
+    if !of_any_graph.is_empty() {
+        groups.push((of_any_graph, vec!["every machine"]));
     }
     let one = |(algorithms, kinds): &(Vec<Algorithm>, Vec<&str>)| {
         let algorithms: Vec<&str> = algorithms.iter().map(|algorithm| algorithm.name()).collect();
@@ -116,11 +118,14 @@ mod tests {
         ("comparison", "\"sum\""),
         ("weigh_hops", "true"),
         ("knowledge", "\"local\""),
+        ("in_group", "\"minimal\""),
         ("divert", "\"any\""),
         ("selection", "\"random\""),
         ("ties", "\"first\""),
         ("up", "\"random\""),
         ("vc_rule", "\"stage\""),
+        ("spread", "\"packet\""),
+        ("paths", "2"),
     ];
 
     fn load(text: &str, overrides: &[&str]) -> Result<scenario::Hardware, scenario::InputError> {
@@ -136,14 +141,22 @@ mod tests {
         for machine in machines() {
             let kind = load(&machine, &[]).unwrap().machine.kind;
             for (algorithm, keys) in algorithms(kind.family()) {
+                if algorithm == Algorithm::Table {
+                    // It needs a file.
+                    continue;
+                }
                 for (key, value) in VALUES {
                     let taken = keys.iter().any(|known| known.name() == *key);
-                    // Ways up are compared where they are adaptive.
-                    let compared = taken && *key == "candidates" && keys.iter().any(|known| known.name() == "up");
+                    // Ways are compared where they are adaptive.
+                    let chosen_by = ["up", "spread"];
+                    let chosen_by = chosen_by
+                        .into_iter()
+                        .find(|&name| keys.iter().any(|known| known.name() == name));
+                    let compared = chosen_by.filter(|_| taken && *key == "candidates");
                     let text = format!(
                         "[network.routing]\nalgorithm = {:?}\n{key} = {value}\n{}{machine}",
                         algorithm.name(),
-                        if compared { "up = \"adaptive\"\n" } else { "" },
+                        compared.map_or(String::new(), |name| format!("{name} = \"adaptive\"\n")),
                     );
                     match load(&text, &[]) {
                         Ok(_) => assert!(taken, "{text}"),

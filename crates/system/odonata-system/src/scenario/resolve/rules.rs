@@ -234,14 +234,30 @@ fn no_cycle(jobs: &[Job]) -> Result<(), Problem> {
 
 /// Checks jobs that set a fidelity of their own.
 pub(super) fn fidelity(resolved: &mut Resolved) -> Result<(), Problem> {
-    let [packet, flow, analytic] =
-        [Fidelity::Packet, Fidelity::Flow, Fidelity::Analytic].map(|fidelity| resolved.has_fidelity(fidelity));
+    let [packet, flow, analytic, ethernet] = [Fidelity::Packet, Fidelity::Flow, Fidelity::Analytic, Fidelity::Ethernet]
+        .map(|fidelity| resolved.has_fidelity(fidelity));
     let network = &resolved.network;
+    if ethernet && (packet || flow || analytic) {
+        let problem = "messages over an Ethernet share no link with others, and jobs differ";
+        let expected = "fidelity = \"ethernet\" of all jobs, or of none";
+        return Err(Problem::new("network.fidelity", problem, expected));
+    }
+    if ethernet {
+        network.check_without_packets(Fidelity::Ethernet)?;
+    }
+    if !ethernet && !network.ethernet.is_none() {
+        let problem = "nothing in the scenario uses an Ethernet";
+        let expected = "no such table, or network.fidelity = \"ethernet\"";
+        return Err(Problem::new("network.ethernet", problem, expected));
+    }
     if flow {
         network.check_without_packets(Fidelity::Flow)?;
     }
     if analytic && !packet {
         network.check_without_packets(Fidelity::Analytic)?;
+    }
+    if flow || analytic || ethernet {
+        resolved.nic.check_without_packets()?;
     }
     if !analytic && !network.analytic.is_none() {
         let problem = "nothing in the scenario uses the LogGP model";
@@ -255,6 +271,21 @@ pub(super) fn fidelity(resolved: &mut Resolved) -> Result<(), Problem> {
         return Err(Problem::new(key, problem, "none, or fidelity = \"packet\""));
     }
     resolved.network.fill_coupling(packet && flow)
+}
+
+/// Fills in whether waits are charged; those in an Ethernet are not.
+pub(super) fn blame(resolved: &mut Resolved) -> Result<(), Problem> {
+    let ethernet = resolved.has_fidelity(Fidelity::Ethernet);
+    let several = resolved.jobs.len() > 1;
+    if *resolved.run.blame.fill(several && !ethernet) && ethernet {
+        let problem = "waits in an Ethernet are not charged to jobs";
+        return Err(Problem::new("run.blame", problem, "false"));
+    }
+    if ethernet && !resolved.run.queue_links.is_empty() {
+        let problem = "queues of an Ethernet have no credits; the table ethernet_links has their largest fill";
+        return Err(Problem::new("run.queue_links", problem, "none"));
+    }
+    Ok(())
 }
 
 /// Checks the conditions of lost time, which is computed from waits charged to individual jobs.

@@ -16,11 +16,11 @@ use serde_json::{Map, Value};
 use super::worst_case;
 use crate::formats::FORMATS;
 use crate::memory::{self, Need};
-use crate::placement::read_text;
 use crate::scenario::error::Problem;
 use crate::scenario::job::{Arguments, Job};
 use crate::scenario::resolved as r;
 use crate::scenario::workload::{ProgramFile, Python, PythonSource, Trace, Workload};
+use crate::text_file::read_text;
 
 /// Maximum factor for recorded times.
 const LARGEST_SCALE: f64 = 1e6;
@@ -80,11 +80,16 @@ pub(super) fn trace(at: &str, job: &Job, folder: &Path, limit: Option<Bytes>) ->
 
 /// The problem that the trace of the job at key `at` cannot be read.
 fn unreadable(at: &str, mut error: FormatError) -> Problem {
-    let (incomplete, expected) = (error.incomplete, FORMATS.files());
-    if error.expected == expected {
+    let (incomplete, known) = (error.incomplete, FORMATS.files());
+    let expected = if error.expected == known {
         // Said once.
         error.expected.clear();
-    }
+        known
+    } else if incomplete {
+        "a complete trace".into()
+    } else {
+        "a trace without faults, which odonata trace lint names".into()
+    };
     let problem = Problem::new(format!("{at}.trace"), error.to_string(), expected);
     match incomplete {
         true => problem.hint("incomplete_trace = true replays the recorded part"),

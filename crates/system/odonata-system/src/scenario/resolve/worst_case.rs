@@ -32,7 +32,8 @@ pub(super) fn ranks_per_group(size: Size, machine: &r::Resolved) -> u32 {
 /// Routers of a machine without groups have different numbers of nodes, or cannot all be paired with different
 /// neighbors.
 pub(super) fn shape(size: Size, machine: &r::Resolved) -> Result<WorstCase, String> {
-    let of_router = |nodes: u32| nodes.saturating_mul(size.ranks_per_node);
+    // The sizes of a kind count interfaces.
+    let of_router = |links: u32| (links / machine.machine.interfaces).saturating_mul(size.ranks_per_node);
     Ok(match machine.machine.kind.worst_case() {
         family::WorstCase::NextGroup => WorstCase::Groups {
             ranks_per_group: ranks_per_group(size, machine),

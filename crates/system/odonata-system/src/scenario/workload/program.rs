@@ -8,7 +8,7 @@ use odonata_conceptual::{Conceptual, ConceptualProgram, Dialect, MOST_TEXT};
 use odonata_units::Problem;
 use serde::Serialize;
 
-use crate::placement::read_text;
+use crate::text_file::read_text;
 
 /// Maximum size of a file that a program reads, in bytes.
 const LONGEST_DATA: u64 = 16 << 20;

@@ -57,8 +57,8 @@ mod tests {
         0.5 * (low + high)
     }
 
-    /// The higher order is within 0.3 % of the optimum up to delta = M / 10 and within 5 % up to delta = M; its time is
-    /// within 0.1 % of the minimum in that range. The first order is 7 % too short at delta = M / 10, and 2 % at M /
+    /// The higher order is within 0.3% of the optimum up to delta = M / 10 and within 5% up to delta = M; its time is
+    /// within 0.1% of the minimum in that range. The first order is 7% too short at delta = M / 10, and 2% at M /
     /// 100.
     #[test]
     fn the_formulas_have_their_stated_errors() {

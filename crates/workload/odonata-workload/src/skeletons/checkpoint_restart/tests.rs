@@ -181,7 +181,7 @@ fn every_second_of_the_time_to_solution_is_accounted() {
     }
 }
 
-/// Means over seeds match Daly's expected time: within 3 % for 200 runs with about 14 failures each.
+/// Means over seeds match Daly's expected time: within 3% for 200 runs with about 14 failures each.
 #[test]
 fn the_mean_time_to_solution_is_dalys() {
     let times: Vec<f64> = (0..200)
@@ -200,7 +200,7 @@ fn the_mean_time_to_solution_is_dalys() {
 }
 
 /// Over 60 seeds, the formula's interval has the smallest mean time among a quarter to four times of it, and each
-/// interval matches Daly's expected time within 5 %.
+/// interval matches Daly's expected time within 5%.
 #[test]
 fn no_interval_is_better_than_the_optimum() {
     let optimum = higher_order(DELTA, 100.0);

@@ -413,12 +413,16 @@ impl Program for IorProgram {
         } else {
             "a shared file"
         };
+        let repeated = match repetitions {
+            1 => String::new(),
+            times => format!("{times} times "),
+        };
         let does = [(Access::Write, "writes"), (Access::Read, "reads")];
         let does: Vec<&str> = (does.into_iter().filter(|(access, _)| self.does(*access)))
             .map(|(_, word)| word)
             .collect();
         format!(
-            "IOR, {} ranks, {files}, {repetitions} times {} of {segment_count} x {block_size} in transfers of {transfer_size}",
+            "IOR, {} ranks, {files}, {repeated}{} of {segment_count} x {block_size} in transfers of {transfer_size}",
             self.ranks,
             does.join(" and ")
         )

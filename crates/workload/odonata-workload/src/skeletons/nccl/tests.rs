@@ -201,7 +201,30 @@ fn meaningless_values_are_refused() {
     );
     assert_eq!(bad(&|params| params.channels = 0), "nccl.channels");
     assert_eq!(bad(&|params| params.channels = 65), "nccl.channels");
-    assert_eq!(bad(&|params| params.chunk = Bytes(0).into()), "nccl.chunk");
+    let good = |change: &dyn Fn(&mut NcclParams)| {
+        bad(&|params| {
+            params.gpus_per_host = 4;
+            change(params);
+        })
+    };
+    assert_eq!(good(&|params| params.chunk = Bytes(0).into()), "nccl.chunk");
+    assert_eq!(
+        good(&|params| params.nvls_efficiency = 0.0.into()),
+        "nccl.nvls_efficiency"
+    );
+    assert_eq!(
+        good(&|params| params.nvls_efficiency = f64::NAN.into()),
+        "nccl.nvls_efficiency"
+    );
+    let by_ll =
+        |params: &mut NcclParams| (params.algorithm, params.protocol) = (NcclAlgorithm::Nvls, NcclProtocol::Auto);
+    assert_eq!(
+        bad(&|params| {
+            by_ll(params);
+            params.gpus_per_host = 12;
+        }),
+        "nccl.algorithm"
+    );
 }
 
 /// NCCL's drawings of 14 ranks beside `ncclGetBtree`, and of the mirrored tree of 12 beside `ncclGetDtree`.
@@ -292,7 +315,7 @@ fn trees_send_everything_up_and_down_once() {
         (12, 4, 777_777, 8, 7_000),
         (20, 2, 65_536, 2, 1 << 20),
     ] {
-        for algorithm in [NcclAlgorithm::Tree, NcclAlgorithm::Nvls] {
+        for algorithm in [NcclAlgorithm::Tree, NcclAlgorithm::Nvls, NcclAlgorithm::Collnet] {
             let params = params(NcclCollective::AllReduce, bytes, ranks, |params| {
                 (params.algorithm, params.gpus_per_host) = (algorithm, gpus);
                 (params.channels, params.chunk) = (channels, Bytes(chunk).into());
@@ -306,13 +329,18 @@ fn trees_send_everything_up_and_down_once() {
             match algorithm {
                 NcclAlgorithm::Tree => assert_eq!(total, 2 * u64::from(ranks - 1) * bytes, "{ranks}"),
                 _ => {
-                    // Exchanges: n (1 + 1 / g) from each GPU, up to a byte per message; between hosts 2 (h - 1) n.
+                    // Exchanges: n (1 + 1 / g) from each GPU, up to a byte per message; between hosts 2 (h - 1) n, or n
+                    // from each if switches sum.
                     let inside = if gpus > 1 {
                         hosts * bytes * u64::from(gpus + 1)
                     } else {
                         0
                     };
-                    let least = inside + 2 * (hosts - 1) * bytes;
+                    let times = match algorithm {
+                        NcclAlgorithm::Collnet if hosts > 1 => hosts,
+                        _ => 2 * (hosts - 1),
+                    };
+                    let least = inside + times * bytes;
                     assert!(
                         (least..=least + 2 * chunks * u64::from(gpus)).contains(&total),
                         "{total} {least}"
@@ -348,10 +376,52 @@ fn hosts_of_a_tree_are_linked_by_two_gpus() {
     }
 }
 
+/// Every host has sent to the first one, and has its answer, before it ends its first chunk: no sum ends before the last
+/// host has begun.
+#[test]
+fn sums_in_switches_between_hosts_need_all_hosts() {
+    let params = params(NcclCollective::AllReduce, 1 << 20, 12, |params| {
+        (params.algorithm, params.channels) = (NcclAlgorithm::Collnet, 1);
+        params.chunk = Bytes(50_000).into();
+    });
+    let nccl = Nccl::new(12, &params).unwrap();
+    let empty = |rank: u32| -> Vec<(u32, bool)> {
+        let ops = operations(&nccl, rank).filter(|op| op.stream == 0);
+        // The first chunk: up to the second shift.
+        let mut shifts = 0;
+        ops.take_while(|op| {
+            let host = |rank: u32| rank / 4;
+            shifts += u32::from(matches!(op.kind, OpKind::Sendrecv { to, .. } if host(to) != host(rank)));
+            shifts < 2
+        })
+        .filter_map(|op| match op.kind {
+            OpKind::Send { to, bytes: 0, .. } => Some((to, true)),
+            OpKind::Recv {
+                from: Source::Rank(from),
+                bytes: 0,
+                ..
+            } => Some((from, false)),
+            _ => None,
+        })
+        .collect()
+    };
+    for gpu in 0..4 {
+        let others = [4 + gpu, 8 + gpu];
+        let expected: Vec<(u32, bool)> = [false, true]
+            .iter()
+            .flat_map(|&sends| others.map(|other| (other, sends)))
+            .collect();
+        assert_eq!(empty(gpu), expected);
+        for other in others {
+            assert_eq!(empty(other), [(gpu, true), (gpu, false)]);
+        }
+    }
+}
+
 /// The joins name the last operation of each tree.
 #[test]
 fn a_call_over_trees_ends_when_all_trees_have() {
-    for algorithm in [NcclAlgorithm::Tree, NcclAlgorithm::Nvls] {
+    for algorithm in [NcclAlgorithm::Tree, NcclAlgorithm::Nvls, NcclAlgorithm::Collnet] {
         let params = params(NcclCollective::AllReduce, 1 << 20, 8, |params| {
             (params.algorithm, params.iterations, params.channels) = (algorithm, 2, 3);
             params.chunk = Bytes(50_000).into();
@@ -377,4 +447,137 @@ fn a_call_over_trees_ends_when_all_trees_have() {
             assert!(matches!(ops[mark + 1].kind, OpKind::Compute { duration } if duration == *params.launch));
         }
     }
+}
+
+fn chosen(ranks: u32, bytes: u64, change: impl FnOnce(&mut NcclParams)) -> NcclParams {
+    params(NcclCollective::AllReduce, bytes, ranks, |params| {
+        (params.algorithm, params.protocol) = (NcclAlgorithm::Auto, NcclProtocol::Auto);
+        (params.gpus_per_host, params.channels) = (8, 16);
+        change(params);
+    })
+}
+
+/// On one host of 8 GPUs: a ring by the simple protocol takes 8.4 + 14 x 3.4 us and n / (B x 8 / 14), by LL 6.6 + 14 x
+/// 0.6 us and n / (141 GB/s x 8 / 14), switches 25 us and n / (0.85 B).
+#[test]
+fn estimates_are_those_of_nccl() {
+    let of = |algorithm, protocol, bytes: u64| {
+        let wanted = NcclParams {
+            bytes: Bytes(bytes).into(),
+            channels: 16,
+            ..NcclParams::default()
+        };
+        tuning::estimate(&wanted, 8, (algorithm, protocol)).unwrap().estimate_us
+    };
+    let nvlink = 18.0 * 20.6;
+    for bytes in [1 << 10, 1 << 20, 1 << 30] {
+        let n = bytes as f64;
+        let near = |found: f64, latency: f64, bandwidth: f64| {
+            let expected = latency + n / (1e3 * bandwidth);
+            assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
+        };
+        let ring = 8.0 / 14.0;
+        near(
+            of(NcclAlgorithm::Ring, NcclProtocol::Simple, bytes),
+            56.0,
+            nvlink * ring,
+        );
+        near(of(NcclAlgorithm::Ring, NcclProtocol::Ll, bytes), 15.0, 141.0 * ring);
+        near(
+            of(NcclAlgorithm::Ring, NcclProtocol::Ll128, bytes),
+            40.6,
+            0.92 * nvlink * ring,
+        );
+        near(
+            of(NcclAlgorithm::Nvls, NcclProtocol::Simple, bytes),
+            25.0,
+            0.85 * nvlink,
+        );
+    }
+}
+
+/// Small vectors go by LL, large ones in a host by its switches, between hosts by rings; in between, a network of high
+/// latency prefers trees by LL128, and switches by the simple protocol.
+#[test]
+fn nccl_chooses_by_size_hosts_and_network() {
+    let (ring, nvls) = (NcclAlgorithm::Ring, NcclAlgorithm::Nvls);
+    let of = |ranks, bytes, us: u64| {
+        let found = chosen(ranks, bytes, |params| {
+            params.network_latency = Time::from_ns(1_000 * us)
+        });
+        (found.algorithm, found.protocol)
+    };
+    assert_eq!(of(8, 1 << 10, 0).1, NcclProtocol::Ll);
+    assert_eq!(of(8, 1 << 30, 0), (nvls, NcclProtocol::Simple));
+    assert_eq!(of(32, 16 << 20, 35), (NcclAlgorithm::Tree, NcclProtocol::Ll128));
+    assert_eq!(of(32, 4 << 30, 35), (ring, NcclProtocol::Simple));
+    let simple = chosen(32, 16 << 20, |params| {
+        (params.protocol, params.network_latency) = (NcclProtocol::Simple, Time::from_ns(35_000));
+    });
+    assert_eq!(simple.algorithm, nvls);
+    // Domains of several hosts have no sums in switches.
+    assert_eq!(
+        chosen(72, 8 << 30, |params| params.gpus_per_host = 72).algorithm,
+        NcclAlgorithm::Ring
+    );
+    let gather = params(NcclCollective::AllGather, 1 << 30, 8, |params| {
+        (params.algorithm, params.protocol) = (NcclAlgorithm::Auto, NcclProtocol::Auto);
+    });
+    assert_eq!((gather.algorithm, gather.protocol), (ring, NcclProtocol::Simple));
+}
+
+/// What is chosen is written out, and is chosen again.
+#[test]
+fn a_choice_resolves_to_itself() {
+    for bytes in [8, 1 << 16, 1 << 22, 1 << 30] {
+        let first = chosen(16, bytes, |params| params.network_latency = Time::from_ns(9_000));
+        let mut again = first.clone();
+        again.resolve("nccl", 16).unwrap();
+        assert_eq!(first, again);
+        assert_ne!(first.algorithm, NcclAlgorithm::Auto);
+    }
+}
+
+/// A step of a channel of limited rate has three operations: the pace of b / rate beside the transfer, both after the end
+/// of the channel's previous step, and the end after both.
+#[test]
+fn a_limited_channel_keeps_its_pace() {
+    let params = params(NcclCollective::AllReduce, 1 << 20, 4, |params| {
+        (params.channels, params.channel_bandwidth) = (2, Some(Bandwidth(1e9)));
+        params.reduction = PerByte::default();
+    });
+    let nccl = Nccl::new(4, &params).unwrap();
+    let ops: Vec<Op> = operations(&nccl, 1).collect();
+    let block = (1 << 20) / (4 * 2);
+    let steps = 2 * 3;
+    for channel in 0..2 {
+        let of = |stream: u16| ops[1..=steps * 6].iter().filter(move |op| op.stream == stream);
+        let paces: Vec<&Op> = of(2 + channel).collect();
+        let own: Vec<&Op> = of(channel).collect();
+        assert_eq!((paces.len(), own.len()), (steps, 2 * steps));
+        for (step, pace) in paces.iter().enumerate() {
+            let (transfer, end) = (own[2 * step], own[2 * step + 1]);
+            assert!(matches!(pace.kind, OpKind::Compute { duration } if duration == Time::from_ns(block)));
+            assert!(matches!(transfer.kind, OpKind::Sendrecv { .. }));
+            let before = if step == 0 { ops[0].id } else { own[2 * step - 1].id };
+            assert_eq!(pace.after.iter().collect::<Vec<_>>(), [before]);
+            assert_eq!(end.after.iter().collect::<Vec<_>>(), [pace.id]);
+        }
+    }
+    // The joins name the ends of the last step.
+    let joined: Vec<OpId> = ops[steps * 6 + 1].after.iter().collect();
+    assert_eq!(joined, [ops[steps * 6 - 3].id, ops[steps * 6].id]);
+}
+
+/// Exchanges at half of the rate of the links send twice as much.
+#[test]
+fn switches_reach_a_part_of_the_rate_of_links() {
+    let sent = |part: f64| {
+        let params = params(NcclCollective::AllReduce, 1 << 20, 4, |params| {
+            (params.algorithm, params.nvls_efficiency) = (NcclAlgorithm::Nvls, part.into());
+        });
+        let nccl = Nccl::new(4, &params).unwrap();
+        transfers(&nccl, 0).map(|transfer| transfer.2).sum::<u64>()
+    };
+    assert!(sent(0.5).abs_diff(2 * sent(1.0)) <= 2 * 3 * 16 * 2);
 }

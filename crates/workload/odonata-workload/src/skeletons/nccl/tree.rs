@@ -13,6 +13,14 @@
 //! the host with half of that each, in which a GPU sends equally to all others; this loads all links equally. Between
 //! hosts a GPU's share, b / g, uses the two trees of hosts (`NVLS_TREE`), on its rail.
 //!
+//! **CollNet.** The switches between hosts sum as well (R. Graham et al., "SHARP streaming-aggregation", ISC 2020): each GPU
+//! sends its share, b / g, once, and receives the sum. A tree of switches carries one such stream each way on every link
+//! that it uses, whatever the number of hosts below. So does a shift: each GPU sends to the next host and receives from
+//! the previous one, and of hosts placed one after the other only one below a switch sends out of it. What a shift lacks is
+//! that the sum needs all hosts: an empty message from every host to the first, and back, ends the first chunk. n bytes
+//! on h hosts of one GPU in k chunks take the latency of two messages, and k (α + step_latency + β n / (2 C k)) on each
+//! of 2 C streams.
+//!
 //! For each chunk of a tree, a rank performs the applicable slots on two streams:
 //!
 //! | stream | slots |
@@ -75,6 +83,8 @@ pub(super) fn double_tree(n: u32, second: bool, rank: u32) -> Links {
 
 /// Slots of a chunk except those of exchanges.
 const SLOTS: u32 = 8;
+/// Slots of a chunk between hosts whose switches sum: the shift, and its time.
+const SHIFT: u32 = 2;
 /// Places of an iteration: the call, then the slots of the blocks, chunk by chunk, the joins, the mark.
 const CALL: u32 = 0;
 const BODY: u32 = 1;
@@ -89,16 +99,26 @@ impl Nccl {
 
     /// Maximum number of slots of a chunk of a tree.
     pub(super) fn slots(&self) -> u32 {
+        2 * self.exchange()
+            + match self.params.algorithm {
+                NcclAlgorithm::Collnet => SHIFT + 2 * (self.hosts() - 1),
+                _ => SLOTS,
+            }
+    }
+
+    /// Maximum number of operations of a chunk, except the first one's.
+    pub(super) fn slots_of_a_chunk(&self) -> u32 {
         SLOTS + 2 * self.exchange()
+    }
+
+    fn hosts(&self) -> u32 {
+        self.ranks / self.gpus
     }
 
     /// Slots of an exchange: a message to each other GPU of the host, and the time of the step.
     fn exchange(&self) -> u32 {
-        if self.params.algorithm == NcclAlgorithm::Nvls && self.gpus > 1 {
-            self.gpus
-        } else {
-            0
-        }
+        let in_switches = matches!(self.params.algorithm, NcclAlgorithm::Nvls | NcclAlgorithm::Collnet);
+        if in_switches && self.gpus > 1 { self.gpus } else { 0 }
     }
 
     /// The links of `rank` in tree `block`.
@@ -141,7 +161,7 @@ impl Nccl {
     fn bytes(&self, rank: u32, block: u32, turn: u32) -> (u64, u64) {
         let whole = self.piece(&[(block, self.blocks()), (turn, self.loops)]);
         match self.params.algorithm {
-            NcclAlgorithm::Nvls => {
+            NcclAlgorithm::Nvls | NcclAlgorithm::Collnet => {
                 let own = (rank % self.gpus, self.gpus);
                 (whole, self.piece(&[(block, self.blocks()), (turn, self.loops), own]))
             }
@@ -159,6 +179,9 @@ impl Nccl {
             return Some((up, self.exchanged(rank, block, turn, slot)?));
         }
         let slot = slot - exchange;
+        if self.params.algorithm == NcclAlgorithm::Collnet {
+            return Some((up, self.shift_slot(rank, block, turn, slot)?));
+        }
         if slot >= SLOTS {
             return Some((down, self.exchanged(rank, block, turn, slot - SLOTS)?));
         }
@@ -192,6 +215,55 @@ impl Nccl {
         }
     }
 
+    /// A slot between hosts whose switches sum: the shift, its time, the messages that wait for all hosts, the exchange.
+    fn shift_slot(&self, rank: u32, block: u32, turn: u32, slot: u32) -> Option<OpKind> {
+        let (hosts, host, gpu) = (self.hosts(), rank / self.gpus, rank % self.gpus);
+        let others = hosts - 1;
+        let on_rail = |host: u32| host * self.gpus + gpu;
+        let Some(slot) = slot.checked_sub(SHIFT) else {
+            if others == 0 {
+                return None;
+            }
+            let duration = *self.params.step_latency;
+            let wire = self.params.protocol.wire(self.bytes(rank, block, turn).1);
+            return match slot {
+                0 => Some(OpKind::Sendrecv {
+                    to: on_rail((host + 1) % hosts),
+                    send_tag: block,
+                    send_bytes: wire,
+                    from: Source::Rank(on_rail((host + others) % hosts)),
+                    recv_tag: Tag::Is(block),
+                    recv_bytes: wire,
+                    comm: Comm::WORLD,
+                }),
+                _ => (duration > Time::ZERO).then_some(OpKind::Compute { duration }),
+            };
+        };
+        if slot >= 2 * others {
+            return self.exchanged(rank, block, turn, slot - 2 * others);
+        }
+        let (is_back, other) = (slot / others == 1, slot % others + 1);
+        // One stream waits for all hosts, once in a call.
+        if (block, turn) != (0, 0) || (host > 0 && other != host) {
+            return None;
+        }
+        let (peer, tag) = (if host == 0 { other } else { 0 }, 2 * self.blocks());
+        Some(match is_back == (host == 0) {
+            true => OpKind::Send {
+                to: on_rail(peer),
+                tag,
+                bytes: 0,
+                comm: Comm::WORLD,
+            },
+            false => OpKind::Recv {
+                from: Source::Rank(on_rail(peer)),
+                tag: Tag::Is(tag),
+                bytes: 0,
+                comm: Comm::WORLD,
+            },
+        })
+    }
+
     /// A slot of an exchange: with the GPU at this distance in the host, or the step's time.
     fn exchanged(&self, rank: u32, block: u32, turn: u32, slot: u32) -> Option<OpKind> {
         let (gpus, host, gpu) = (self.gpus, rank / self.gpus, rank % self.gpus);
@@ -203,6 +275,8 @@ impl Nccl {
         let whole = u128::from(self.bytes(rank, block, turn).0);
         let (all, others) = (u128::from(gpus), u128::from(gpus - 1));
         let each = (whole * (all + 1)).div_ceil(2 * all * others) as u64;
+        // Switches do not reach the whole rate of the links.
+        let each = (each as f64 / *self.params.nvls_efficiency).ceil() as u64;
         let wire = self.params.protocol.wire(each);
         let tag = self.blocks() + block;
         Some(OpKind::Sendrecv {

@@ -1,5 +1,8 @@
+use odonata_units::{Bytes, Filled};
+
 use super::*;
 use crate::operations;
+use crate::skeletons::Parameters;
 
 fn params(change: impl FnOnce(&mut TrainingParams)) -> TrainingParams {
     let mut params = TrainingParams {
@@ -151,12 +154,103 @@ fn computation_is_the_operations_over_the_rate() {
             })
             .sum();
         let sizes = training.sizes;
-        let layers = 8.0 * (sizes.attention_operations(3) + sizes.mlp_operations(3));
-        // Two data-parallel ranks with four micro-batches each; the output is not recomputed.
-        let operations = 2.0 * 4.0 * (times * layers + 3.0 * sizes.output_operations(3));
+        // Two data-parallel ranks with four micro-batches of three sequences each; the output is not recomputed.
+        let output = sizes.output_operations(128.0);
+        let layers = sizes.operations() - output;
+        let operations = 2.0 * 4.0 * 3.0 * (times * layers + 3.0 * output);
         let expected = operations / 400e12 * 1e12;
         assert!((computed as f64 / expected - 1.0).abs() < 1e-3, "{computed} {expected}");
     }
+}
+
+/// Every operation of a straggler takes its slowdown; those of the others stay.
+#[test]
+fn a_straggler_computes_longer_by_its_slowdown() {
+    let computed = |training: &Training, rank| -> Vec<u64> {
+        operations(training, rank)
+            .filter_map(|op| match op.kind {
+                OpKind::Compute { duration } => Some(duration.0),
+                _ => None,
+            })
+            .collect()
+    };
+    let (even, slow) = (
+        training(4, |_| {}),
+        training(4, |params| {
+            params.straggler = Some(Straggler { rank: 2, slowdown: 1.5 })
+        }),
+    );
+    for rank in 0..4 {
+        let expected = computed(&even, rank)
+            .into_iter()
+            .map(|time| if rank == 2 { (time as f64 * 1.5) as u64 } else { time });
+        for (expected, found) in expected.zip(computed(&slow, rank)) {
+            assert!(
+                expected.abs_diff(found) <= 1,
+                "rank {rank}: {found} ps, not {expected} ps"
+            );
+        }
+    }
+}
+
+/// With overlap, each layer's gradients are a collective of their own in the last backward pass, and all gradients have
+/// the bytes that they have without.
+#[test]
+fn overlapped_gradients_have_the_bytes_of_the_others() {
+    for gradients in [Gradients::AllReduce, Gradients::Sharded] {
+        let with = |overlap| {
+            training(8, |params| {
+                (params.tensor, params.pipeline, params.expert) = (2, 1, 2);
+                (params.experts, params.active, params.dense_layers) = (4.into(), 2.into(), 1.into());
+                (params.gradients, params.overlap_gradients) = (gradients, overlap);
+            })
+        };
+        let sums = |training: &Training| {
+            let (mut reduced, mut gathered, mut begun) = (0, 0, 0);
+            for op in operations(training, 3) {
+                let collective = match op.kind {
+                    OpKind::Collective(collective) => collective,
+                    OpKind::Icollective { collective, .. } => {
+                        begun += 1;
+                        collective
+                    }
+                    _ => continue,
+                };
+                if ![DATA, SAME_EXPERTS].contains(&collective.comm()) {
+                    continue;
+                }
+                match collective {
+                    Collective::Allreduce { bytes, .. } | Collective::ReduceScatterBlock { bytes, .. } => {
+                        reduced += bytes
+                    }
+                    Collective::Allgather { bytes, .. } => gathered += bytes,
+                    _ => {}
+                }
+            }
+            (reduced, gathered, begun)
+        };
+        let ((reduced, gathered, begun), plain) = (sums(&with(true)), sums(&with(false)));
+        assert_eq!((reduced, gathered), (plain.0, plain.1));
+        // Eight layers, of which seven have experts.
+        assert_eq!((begun, plain.2), (8 + 7, 0));
+    }
+}
+
+/// The first L mod P stages have a layer more; dense layers have one MLP and no all-to-alls.
+#[test]
+fn stages_share_layers_that_they_do_not_divide() {
+    let training = training(3, |params| {
+        (params.pipeline, params.micro_batches) = (3, 1);
+        (params.experts, params.dense_layers, params.dense_inner) = (4.into(), 3.into(), 512.into());
+    });
+    assert_eq!([0, 1, 2].map(|stage| training.layers(stage)), [0..3, 3..6, 6..8]);
+    let (attention, embedding) = (4 * 256 * 256, 1_000 * 256);
+    assert_eq!(training.parameters(0), (3 * (attention + 2 * 256 * 512) + embedding, 0));
+    assert_eq!(training.parameters(1), (3 * attention, 3 * 4 * 8 * 256 * 256));
+    assert_eq!(
+        training.parameters(2),
+        (2 * attention + embedding, 2 * 4 * 8 * 256 * 256)
+    );
 }
 
 /// Each data rank reads its samples once; each rank of the first data rank writes 14 B per parameter.
@@ -209,6 +303,17 @@ fn values_that_do_not_fit_are_refused_by_key() {
         refused(8, &|params| (params.pipeline, params.layers) = (8, 4.into())),
         "training.pipeline"
     );
+    assert_eq!(
+        refused(8, &|params| params.dense_layers = 9.into()),
+        "training.dense_layers"
+    );
+    assert_eq!(
+        refused(8, &|params| params.peak_flops = f64::NAN),
+        "training.peak_flops"
+    );
+    let straggler = |rank, slowdown| refused(8, &move |params| params.straggler = Some(Straggler { rank, slowdown }));
+    assert_eq!(straggler(8, 2.0), "training.straggler.rank");
+    assert_eq!(straggler(7, 0.5), "training.straggler.slowdown");
     assert_eq!(refused(8, &|params| params.expert = 2), "training.expert");
     assert_eq!(refused(8, &|params| params.flops = 0.0), "training.flops");
     assert_eq!(refused(8, &|params| params.kv_heads = 99.into()), "training.kv_heads");

@@ -280,7 +280,7 @@ impl Author {
             4 => format!(
                 "{{ tornado = {{ bytes = {bytes:?}, mean_interval = \"1 us\", arrival = \"fixed\", messages = 7 }} }}"
             ),
-            5 => format!("{{ neighbours = {{ bytes = {bytes:?}, mean_interval = \"1 us\", messages = 6 }} }}"),
+            5 => format!("{{ neighbors = {{ bytes = {bytes:?}, mean_interval = \"1 us\", messages = 6 }} }}"),
             6 => {
                 let files = self.one_of(&[
                     "",

@@ -118,7 +118,8 @@ impl Author {
         let examples = |family: FamilyName| family.examples().iter().map(move |table| (family, *table));
         let all: Vec<_> = FamilyName::ALL.iter().copied().flat_map(examples).collect();
         let (family, keys) = self.one_of(&all);
-        let known: Vec<&'static str> = algorithms(family).iter().map(|(name, _)| name.name()).collect();
+        let known = algorithms(family).into_iter().map(|(name, _)| name.name());
+        let known: Vec<&'static str> = known.filter(|&name| name != "table").collect();
         let table = format!("[machine.{}]\n{keys}\n", family.key());
         let hardware = scenario::load_hardware(&table, "test.toml", &[], ".").unwrap_or_else(|error| panic!("{error}"));
         Machine {

@@ -59,7 +59,8 @@ impl Author {
         }
         text += &format!("[network.routing]\nalgorithm = {algorithm:?}\n");
         let by_groups = ["dragonfly", "dragonfly-2d"].contains(&machine.family);
-        if by_groups && !["minimal", "up-down"].contains(&algorithm) {
+        let is_direct = ["minimal", "up-down", "shortest-paths", "k-shortest-paths"].contains(&algorithm);
+        if by_groups && !is_direct {
             text += &format!("via = {:?}\n", self.one_of(&["group", "router"]));
         }
         let latencies = ["terminal", "local", "global", "column"]

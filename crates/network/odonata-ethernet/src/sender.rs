@@ -1,0 +1,427 @@
+//! Senders: the sending half of a flow. It sends each packet once, again when its header comes back without data or when
+//! no answer comes for the timeout, and packets to send again first.
+//!
+//! Two bits per packet between the first unacknowledged one and the last sent one: acknowledged, and waiting to be sent
+//! again. `in_flight` counts bytes on the wire of packets sent and neither reported as arrived nor as trimmed.
+
+use crate::balancer::{Balancer, Feedback};
+use crate::carrier::{Ethernet, Event, Kind, Outcome, Submission, Surroundings};
+use crate::counters::FlowRecord;
+use crate::credit::Credit;
+use crate::frame::{Frame, FrameKind, NEW_ROUTE};
+use crate::window::Window;
+use odonata_engine::random::Purpose;
+use odonata_engine::{NIL, Stream, Time};
+use odonata_units::mix64;
+
+/// The sending half of a flow.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Sender {
+    pub(crate) next: u32,
+    /// The message, for the hosts; [`NIL`] if they request no notice.
+    message: u32,
+    pub(crate) source: u32,
+    target: u32,
+    number: u32,
+    traffic: u16,
+    is_live: bool,
+    pub(crate) is_queued: bool,
+    receiver: u32,
+    bytes: u64,
+    packets: u32,
+    /// The next new packet, the first unacknowledged one, and how many wait to be sent again.
+    next_new: u32,
+    base: u32,
+    waiting: u32,
+    in_flight: i64,
+    /// Bytes that the receiver has reported.
+    received: u64,
+    started: Time,
+    /// The one event of the timer, if there is one, and when the timeout ends.
+    timer: Time,
+    deadline: Time,
+    hash: u64,
+    again: u32,
+    nacks: u32,
+    window: Window,
+    pub(crate) credit: Credit,
+    balancer: Balancer,
+}
+odonata_engine::slots!(Sender);
+
+impl Sender {
+    /// Source and number.
+    pub(crate) fn flow(&self) -> (u32, u32) {
+        (self.source, self.number)
+    }
+}
+
+impl Ethernet {
+    /// Starts a flow; returns its number at its source.
+    pub fn submit<S: Surroundings>(&mut self, s: &mut S, submission: &Submission) -> u32 {
+        let Submission {
+            message,
+            source,
+            target,
+            bytes,
+            traffic,
+            created,
+        } = *submission;
+        let nic = self.nics.edit::<S>(source - self.nodes.start);
+        let number = nic.next_number;
+        nic.next_number += 1;
+        let payload = u64::from(self.params.payload);
+        let flow = u64::from(source) << 32 | u64::from(number);
+        let now = s.now();
+        let sender = Sender {
+            next: NIL,
+            message,
+            source,
+            target,
+            number,
+            traffic,
+            is_live: true,
+            is_queued: false,
+            receiver: NIL,
+            bytes,
+            packets: bytes.div_ceil(payload).max(1) as u32,
+            next_new: 0,
+            base: 0,
+            waiting: 0,
+            in_flight: 0,
+            received: 0,
+            started: created,
+            timer: Time::NEVER,
+            deadline: Time::NEVER,
+            hash: mix64(mix64(self.params.seed ^ 0x666c_6f77) ^ mix64(flow)),
+            again: 0,
+            nacks: 0,
+            window: Window::new(&self.params, now),
+            credit: Credit::new(&self.params),
+            balancer: Balancer::new(&self.params, Stream::new(self.params.seed, flow, Purpose::Ethernet)),
+        };
+        let slot = self.senders.allocate::<S>(sender);
+        for word in 0..self.words {
+            self.set_sent_word::<S>(slot, 0, word, 0);
+            self.set_sent_word::<S>(slot, 1, word, 0);
+        }
+        self.offer(s, slot);
+        number
+    }
+
+    fn sent_word(&self, slot: u32, which: u32, word: u32) -> u64 {
+        self.sent_bits.get(((2 * slot + which) * self.words + word) as usize)
+    }
+
+    fn set_sent_word<S: Surroundings>(&mut self, slot: u32, which: u32, word: u32, value: u64) {
+        let at = ((2 * slot + which) * self.words + word) as usize;
+        if self.sent_bits.get(at) != value {
+            *self.sent_bits.edit::<S>(at) = value;
+        }
+    }
+
+    fn bit(&self, slot: u32, which: u32, sequence: u32) -> bool {
+        let at = sequence % (64 * self.words);
+        self.sent_word(slot, which, at / 64) >> (at % 64) & 1 == 1
+    }
+
+    fn set_bit<S: Surroundings>(&mut self, slot: u32, which: u32, sequence: u32, value: bool) {
+        let at = sequence % (64 * self.words);
+        let word = self.sent_word(slot, which, at / 64);
+        let mask = 1 << (at % 64);
+        self.set_sent_word::<S>(slot, which, at / 64, if value { word | mask } else { word & !mask });
+    }
+
+    /// Bytes on the wire of packet `sequence`.
+    fn size_of(&self, sender: &Sender, sequence: u32) -> u32 {
+        if self.params.pads {
+            return self.params.header + self.params.payload;
+        }
+        self.params.header + self.payload_of(sender.bytes, sender.packets, sequence)
+    }
+
+    /// Bytes of payload of packet `sequence` of a message.
+    pub(crate) fn payload_of(&self, bytes: u64, packets: u32, sequence: u32) -> u32 {
+        match sequence + 1 == packets {
+            true => (bytes - u64::from(sequence) * u64::from(self.params.payload)) as u32,
+            false => self.params.payload,
+        }
+    }
+
+    /// The first packet that waits to be sent again.
+    fn first_waiting(&self, slot: u32, sender: &Sender) -> u32 {
+        let mut sequence = sender.base;
+        while sequence < sender.next_new {
+            let at = sequence % (64 * self.words);
+            let rest = self.sent_word(slot, 1, at / 64) >> (at % 64);
+            if rest != 0 {
+                return sequence + rest.trailing_zeros();
+            }
+            sequence += 64 - at % 64;
+        }
+        sender.next_new
+    }
+
+    /// The next packet to send, if there is one.
+    fn next_sequence(&self, slot: u32, sender: &Sender) -> Option<u32> {
+        if sender.waiting > 0 {
+            return Some(self.first_waiting(slot, sender));
+        }
+        let is_within = sender.next_new < sender.packets && sender.next_new - sender.base < 64 * self.words;
+        is_within.then_some(sender.next_new)
+    }
+
+    /// Whether a flow has a packet to send and its window allows it.
+    pub(crate) fn may_send(&self, slot: u32) -> bool {
+        let sender = self.senders.get(slot);
+        if !sender.is_live {
+            return false;
+        }
+        let Some(sequence) = self.next_sequence(slot, sender) else {
+            return false;
+        };
+        if self.params.has_credit {
+            return sender.credit.left > 0;
+        }
+        !self.params.has_window
+            || sender.window.size >= (sender.in_flight + i64::from(self.size_of(sender, sequence))) as f64
+    }
+
+    /// The next packet of a flow, which starts now; one that [may send](Self::may_send).
+    pub(crate) fn next_packet<S: Surroundings>(&mut self, s: &mut S, slot: u32) -> u32 {
+        let now = s.now();
+        let copy = *self.senders.get(slot);
+        let sequence = self.next_sequence(slot, &copy).unwrap_or(copy.base);
+        let again = sequence < copy.next_new;
+        let bytes = self.size_of(&copy, sequence);
+        if again {
+            self.set_bit::<S>(slot, 1, sequence, false);
+        }
+        let payload = u64::from(self.payload_of(copy.bytes, copy.packets, sequence));
+        let counters = self.traffic.edit::<S>(u32::from(copy.traffic));
+        match again {
+            true => (counters.again, counters.again_bytes) = (counters.again + 1, counters.again_bytes + payload),
+            false => (counters.packets, counters.bytes) = (counters.packets + 1, counters.bytes + payload),
+        }
+        let sender = self.senders.edit::<S>(slot);
+        sender.in_flight += i64::from(bytes);
+        match again {
+            true => (sender.waiting, sender.again) = (sender.waiting - 1, sender.again + 1),
+            false => sender.next_new += 1,
+        }
+        let window = (sender.window.size / f64::from(self.params.payload)) as u32;
+        let entropy = sender.balancer.next(&self.params, sender.next_new, window);
+        let is_last = sender.next_new == sender.packets;
+        sender.credit.left -= i64::from(bytes);
+        let is_used_up = match self.params.has_credit {
+            true => sender.credit.left <= 0,
+            false => sender.in_flight + i64::from(bytes) >= sender.window.size as i64,
+        };
+        let starts_timer = sender.timer == Time::NEVER && self.params.has_timer;
+        if starts_timer {
+            sender.deadline = now + self.params.timeout;
+            sender.timer = sender.deadline;
+        }
+        let (source, at) = (sender.source, sender.timer);
+        let full = u64::from(self.params.payload + self.params.header);
+        let unsent = sender
+            .bytes
+            .saturating_sub(u64::from(sender.next_new) * u64::from(self.params.payload));
+        let unsent = unsent + u64::from(sender.packets - sender.next_new) * u64::from(self.params.header);
+        let backlog = unsent + u64::from(sender.waiting) * full;
+        // This flow is not in turn while it sends.
+        let active = u64::from(self.nics.get(source - self.nodes.start).active) + 1;
+        let wanted = match self.params.has_credit {
+            true => sender.credit.wanted(&self.params, backlog, active),
+            false => 0,
+        };
+        let frame = Frame {
+            next: NIL,
+            target: sender.target,
+            owner: source,
+            number: sender.number,
+            sender: slot,
+            receiver: sender.receiver,
+            bytes,
+            sequence,
+            stamp: now,
+            hash: sender.hash,
+            route: NEW_ROUTE,
+            entropy,
+            kind: FrameKind::Data,
+            marked: false,
+            asks: again || is_last || is_used_up,
+            again,
+            cumulative: 0,
+            first: 0,
+            bitmap: 0,
+            received: wanted,
+            ingress: NIL,
+            traffic: sender.traffic,
+        };
+        if starts_timer {
+            let process = self.plans[(self.switch_ports + source - self.nodes.start) as usize].process;
+            s.send(process, at, Event::new(Kind::Timer, slot));
+        }
+        self.frames.allocate::<S>(frame)
+    }
+
+    /// Whether `frame`, an answer, is for the flow in its slot.
+    pub(crate) fn is_for(&self, frame: &Frame) -> bool {
+        let sender = self.senders.get(frame.sender);
+        sender.is_live && sender.flow() == (frame.owner, frame.number)
+    }
+
+    /// An ACK has arrived.
+    pub(crate) fn acknowledged<S: Surroundings>(&mut self, s: &mut S, frame: &Frame) -> Option<Outcome> {
+        if !self.is_for(frame) {
+            return None;
+        }
+        let (slot, now) = (frame.sender, s.now());
+        let sender = *self.senders.get(slot);
+        let is_first = frame.sequence >= sender.base && !self.bit(slot, 0, frame.sequence);
+        // Acknowledgments overtake each other.
+        let cumulative = frame.cumulative.clamp(sender.base, sender.packets);
+        let mut regained = 0;
+        for sequence in sender.base..cumulative {
+            regained += self.note_arrived::<S>(slot, &sender, sequence);
+        }
+        let mut bitmap = frame.bitmap;
+        while bitmap != 0 {
+            let sequence = frame.first + bitmap.trailing_zeros();
+            bitmap &= bitmap - 1;
+            if sequence >= cumulative && sequence < sender.next_new {
+                regained += self.note_arrived::<S>(slot, &sender, sequence);
+            }
+        }
+        // The bits of packets before the new base are those of packets to come.
+        for sequence in sender.base..cumulative {
+            self.set_bit::<S>(slot, 0, sequence, false);
+        }
+        let params = &self.params;
+        let sender = self.senders.edit::<S>(slot);
+        sender.base = sender.base.max(cumulative);
+        let bytes = frame.received.saturating_sub(sender.received);
+        sender.received = sender.received.max(frame.received);
+        sender.in_flight += regained - bytes as i64;
+        sender.receiver = frame.receiver;
+        sender.deadline = now + params.timeout;
+        sender.credit.answered();
+        let feedback = if frame.marked { Feedback::Marked } else { Feedback::Good };
+        sender.balancer.learn(params, frame.entropy, feedback);
+        let rtt = is_first.then(|| Time(now.0 - frame.stamp.0));
+        let flight = (bytes as f64, sender.in_flight as f64);
+        sender.window.acknowledge(params, now, flight, rtt, frame.marked);
+        if sender.base < sender.packets {
+            self.offer(s, slot);
+            return None;
+        }
+        Some(self.complete(s, slot))
+    }
+
+    /// Packet `sequence` has arrived. Returns bytes that were taken off those in flight because it was presumed lost.
+    fn note_arrived<S: Surroundings>(&mut self, slot: u32, sender: &Sender, sequence: u32) -> i64 {
+        if self.bit(slot, 0, sequence) {
+            return 0;
+        }
+        self.set_bit::<S>(slot, 0, sequence, true);
+        if !self.bit(slot, 1, sequence) {
+            return 0;
+        }
+        self.set_bit::<S>(slot, 1, sequence, false);
+        self.senders.edit::<S>(slot).waiting -= 1;
+        i64::from(self.size_of(sender, sequence))
+    }
+
+    fn complete<S: Surroundings>(&mut self, s: &mut S, slot: u32) -> Outcome {
+        let sender = *self.senders.get(slot);
+        self.traffic.edit::<S>(u32::from(sender.traffic)).flows += 1;
+        if self.params.records {
+            let count = self.recorded.edit::<S>(0);
+            *count += 1;
+            *self.records.edit::<S>(*count as usize - 1) = FlowRecord {
+                start: sender.started,
+                source: sender.source,
+                number: sender.number,
+                target: sender.target,
+                traffic: sender.traffic,
+                bytes: sender.bytes,
+                end: s.now(),
+                again: sender.again,
+                nacks: sender.nacks,
+            };
+        }
+        let kept = self.senders.edit::<S>(slot);
+        kept.is_live = false;
+        // A NIC that still has it in turn lets it go.
+        if sender.is_queued {
+            self.forget_turn::<S>(slot);
+        }
+        self.senders.free::<S>(slot);
+        Outcome::Acknowledged(sender.message)
+    }
+
+    /// A NACK has arrived: the packet waits to be sent again.
+    pub(crate) fn rejected<S: Surroundings>(&mut self, s: &mut S, frame: &Frame) {
+        if !self.is_for(frame) {
+            return;
+        }
+        let (slot, now, sequence) = (frame.sender, s.now(), frame.sequence);
+        let sender = *self.senders.get(slot);
+        let is_known = sequence < sender.base || self.bit(slot, 0, sequence) || self.bit(slot, 1, sequence);
+        if is_known {
+            return;
+        }
+        self.set_bit::<S>(slot, 1, sequence, true);
+        let bytes = self.size_of(&sender, sequence);
+        let params = &self.params;
+        let sender = self.senders.edit::<S>(slot);
+        sender.receiver = frame.receiver;
+        sender.waiting += 1;
+        sender.nacks += 1;
+        sender.deadline = now + params.timeout;
+        let flight = (f64::from(bytes), sender.in_flight as f64);
+        sender.window.lose(params, now, flight);
+        sender.in_flight -= i64::from(bytes);
+        sender.credit.answered();
+        sender.balancer.learn(params, frame.entropy, Feedback::Trimmed);
+        self.offer(s, slot);
+    }
+
+    /// The timer of the flow in this slot; an old one does not count.
+    pub(crate) fn timer<S: Surroundings>(&mut self, s: &mut S, slot: u32) {
+        let now = s.now();
+        let sender = *self.senders.get(slot);
+        if !sender.is_live || sender.timer != now {
+            return;
+        }
+        let process = self.plans[(self.switch_ports + sender.source - self.nodes.start) as usize].process;
+        if now < sender.deadline {
+            self.senders.edit::<S>(slot).timer = sender.deadline;
+            return s.send(process, sender.deadline, Event::new(Kind::Timer, slot));
+        }
+        let mut lost = 0;
+        for sequence in sender.base..sender.next_new {
+            if !self.bit(slot, 0, sequence) && !self.bit(slot, 1, sequence) {
+                self.set_bit::<S>(slot, 1, sequence, true);
+                self.senders.edit::<S>(slot).waiting += 1;
+                lost += i64::from(self.size_of(&sender, sequence));
+            }
+        }
+        let params = &self.params;
+        let state = self.senders.edit::<S>(slot);
+        state.in_flight -= lost;
+        state.window.time_out(params, lost as f64);
+        if params.has_credit && lost > 0 {
+            // The receiver may not know of the demand: one packet tells it.
+            state.credit.left = state.credit.left.max(1);
+        }
+        state.deadline = now + params.timeout;
+        state.timer = state.deadline;
+        s.send(process, state.deadline, Event::new(Kind::Timer, slot));
+        if lost > 0 {
+            self.traffic.edit::<S>(u32::from(sender.traffic)).timeouts += 1;
+        }
+        self.offer(s, slot);
+    }
+}

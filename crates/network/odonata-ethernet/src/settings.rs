@@ -1,0 +1,175 @@
+//! The table `network.ethernet` of a scenario.
+
+use odonata_units::{Bandwidth, Bytes, Filled, Problem, Time, positive, within};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Switches and transport of an Ethernet. They apply if `network.fidelity` is "ethernet". `network.packet` is the
+/// payload of a full packet and `network.header` its header; `network.links` gives bandwidth and latency.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// The protocol between hosts, and what switches do with packets that find no room.
+    pub transport: Transport,
+    /// How much a sender may have in flight.
+    pub congestion_control: Control,
+    /// How a packet gets its entropy value, from which each switch computes its path. Default: "oblivious" with
+    /// transport "uec", "ecmp" with "roce".
+    pub load_balancing: Filled<Balancing>,
+    /// Entropy values of a flow: a power of two, 1 to 65536; at most 64 with load balancing "bitmap" and "mixed".
+    /// Default: 64.
+    pub entropies: Filled<u32>,
+    /// Bytes on the wire of an acknowledgment and of a trimmed packet. Default: 64 B.
+    pub control_packet: Filled<Bytes>,
+    /// Bytes of data that wait at an output of a switch; control packets have twice as much. A packet beyond is trimmed
+    /// or dropped; with transport "roce" nothing limits the queue but pauses. Default: the bandwidth-delay product,
+    /// five times as much without trimming, in whole packets, in proportion to the rate of the link.
+    pub queue: Filled<Bytes>,
+    /// Whether packets without room are trimmed to their header; otherwise they are dropped. Default: true.
+    pub trimming: Filled<bool>,
+    /// Bytes that wait behind a packet up to which it is never marked. Default: a fifth of the bandwidth-delay product.
+    pub ecn_low: Filled<Bytes>,
+    /// Bytes that wait behind a packet from which it is always marked; between, the probability is linear. Default: four
+    /// fifths of the bandwidth-delay product.
+    pub ecn_high: Filled<Bytes>,
+    /// Round-trip time of a full packet and its acknowledgment over the longest path of an empty network. Default:
+    /// computed from links and topology.
+    pub base_rtt: Filled<Time>,
+    /// Largest window of a flow, and its first. Default: 1.5 bandwidth-delay products.
+    pub window: Filled<Bytes>,
+    /// Bytes on the wire after which a receiver sends an acknowledgment. Default: 16384 B.
+    pub acknowledge_every: Filled<Bytes>,
+    /// Time without any acknowledgment after which a sender sends its packets in flight again. Default: 15 us and the
+    /// time in which six full queues drain.
+    pub timeout: Filled<Time>,
+    /// Packets from one input that wait in a switch, above which it pauses the sender of that input; only with transport
+    /// "roce". Default: 15.
+    pub pause_above: Filled<u32>,
+    /// Packets from one input below which it lets the sender go on. Default: 12.
+    pub resume_below: Filled<u32>,
+    /// Whether the results have a table of all flows. Default: false.
+    pub record_flows: bool,
+}
+
+/// The protocol between hosts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// Ultra Ethernet: packets arrive in any order, trimmed packets are reported at once and sent again selectively.
+    #[default]
+    Uec,
+    /// RoCE: a lossless network by priority flow control, one acknowledgment per packet, no window.
+    Roce,
+}
+
+/// How much a sender may have in flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Control {
+    /// NSCC of Ultra Ethernet (Ultra Ethernet Specification 1.0, 2025): a window by delay and marks.
+    #[default]
+    Nscc,
+    /// RCCC of Ultra Ethernet: receivers grant credit, paced just below the rate of their link.
+    Rccc,
+    /// A constant window.
+    Constant,
+}
+
+/// How a packet gets its entropy value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Balancing {
+    /// Every value once per round, in an order that each round draws anew.
+    #[default]
+    Oblivious,
+    /// One random value per flow.
+    Ecmp,
+    /// Values that came back unmarked are used again, from a ring of eight; else a random one (T. Bonato et al., "REPS:
+    /// recycled entropy packet spraying", 2024).
+    Reps,
+    /// The same with a queue of values in place of the ring, and the first window in turn.
+    RepsLegacy,
+    /// As "oblivious", but values that came back marked or trimmed are left out for a while.
+    Bitmap,
+    /// Values that came back unmarked first, else as "bitmap".
+    Mixed,
+}
+
+impl Settings {
+    /// Whether no key is set.
+    pub fn is_none(&self) -> bool {
+        *self == Settings::default()
+    }
+
+    /// Fills in the base round-trip time from a longest path of `hops` links whose latencies add up to `latency`, NICs
+    /// of `bandwidth` and full packets of `bytes` on the wire; after [`resolve`](Self::resolve).
+    pub fn fill_base_rtt(&mut self, (hops, latency): (u32, Time), bandwidth: Bandwidth, bytes: u64) {
+        let both = (bytes + self.control_packet.0) as f64;
+        let transmission = f64::from(hops) * both * bandwidth.ps_per_byte();
+        self.base_rtt.fill(Time(2 * latency.0 + transmission as u64));
+    }
+
+    /// Checks the values and fills in those that do not depend on the machine.
+    ///
+    /// # Errors
+    /// A value is out of range, or keys exclude each other.
+    pub fn resolve(&mut self) -> Result<(), Problem> {
+        let key = |name: &str| format!("network.ethernet.{name}");
+        let lossless = self.transport == Transport::Roce;
+        let default = if lossless {
+            Balancing::Ecmp
+        } else {
+            Balancing::Oblivious
+        };
+        let balancing = *self.load_balancing.fill(default);
+        let entropies = within(key("entropies"), *self.entropies.fill(64), 1, 1 << 16)?;
+        if !entropies.is_power_of_two() {
+            return Err(Problem::new(key("entropies"), entropies.to_string(), "a power of two"));
+        }
+        if matches!(balancing, Balancing::Bitmap | Balancing::Mixed) {
+            within(key("entropies"), entropies, 1, 64)?;
+        }
+        within(key("control_packet"), self.control_packet.fill(Bytes(64)).0, 1, 1 << 16)?;
+        within(
+            key("acknowledge_every"),
+            self.acknowledge_every.fill(Bytes(16_384)).0,
+            1,
+            1 << 40,
+        )?;
+        self.trimming.fill(!lossless);
+        if lossless && *self.trimming {
+            let expected = "none, or transport = \"uec\"";
+            return Err(Problem::new(
+                key("trimming"),
+                "a lossless network trims no packet",
+                expected,
+            ));
+        }
+        if !lossless && (!self.pause_above.is_empty() || !self.resume_below.is_empty()) {
+            let name = if self.pause_above.is_empty() {
+                "resume_below"
+            } else {
+                "pause_above"
+            };
+            let expected = "none, or transport = \"roce\"";
+            return Err(Problem::new(key(name), "this transport pauses no sender", expected));
+        }
+        let above = within(key("pause_above"), *self.pause_above.fill(15), 1, 1 << 20)?;
+        within(key("resume_below"), *self.resume_below.fill(12.min(above)), 1, above)?;
+        for (name, time) in [("base_rtt", &self.base_rtt), ("timeout", &self.timeout)] {
+            time.given().map_or(Ok(Time::ZERO), |&time| positive(key(name), time))?;
+        }
+        for (name, bytes) in [("queue", &self.queue), ("window", &self.window)] {
+            if let Some(bytes) = bytes.given() {
+                within(key(name), bytes.0, 1, 1 << 40)?;
+            }
+        }
+        if let (Some(low), Some(high)) = (self.ecn_low.given(), self.ecn_high.given())
+            && low > high
+        {
+            let expected = format!("up to network.ethernet.ecn_high, {high}");
+            return Err(Problem::new(key("ecn_low"), low.to_string(), expected));
+        }
+        Ok(())
+    }
+}

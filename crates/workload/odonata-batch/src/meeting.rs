@@ -1,0 +1,107 @@
+//! The rate of a demand that meets others at a link part of the time.
+//!
+//! Each other demand is active with its own probability, independently. In every set of active demands the link is
+//! shared max-min fairly; the rate is the mean over these sets. The [`MOST`] others with the largest loads are on or
+//! off, the rest count with their mean loads.
+
+/// Most other demands whose sets are enumerated.
+const MOST: usize = 6;
+
+/// Another demand at a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Other {
+    /// Its load for a rate of 1.
+    pub weight: f64,
+    /// The rate that it would take.
+    pub wants: f64,
+    /// The probability that it is active.
+    pub active: f64,
+}
+
+/// Computes rates; keeps its memory.
+#[derive(Debug, Default)]
+pub(crate) struct Meeting {
+    others: Vec<Other>,
+}
+
+impl Meeting {
+    /// The mean rate of a demand that wants `most` and has this weight, on a link of this capacity.
+    pub(crate) fn rate(
+        &mut self,
+        (most, weight): (f64, f64),
+        capacity: f64,
+        others: impl Iterator<Item = Other>,
+    ) -> f64 {
+        self.others.clear();
+        self.others.extend(others);
+        let load = |other: &Other| other.weight * other.wants;
+        let mut left = capacity;
+        if self.others.len() > MOST {
+            self.others.sort_by(|a, b| load(b).total_cmp(&load(a)));
+            let rest = self.others.drain(MOST..);
+            left -= rest.map(|other| load(&other) * other.active).sum::<f64>();
+        }
+        let left = left.max(0.0);
+        // Max-min fairness satisfies the smallest rates first.
+        self.others.sort_by(|a, b| a.wants.total_cmp(&b.wants));
+        let mut mean = 0.0;
+        for set in 0..1_u32 << self.others.len() {
+            let is_in = |place: usize| set >> place & 1 == 1;
+            let mut probability = 1.0;
+            let mut open = weight;
+            for (place, other) in self.others.iter().enumerate() {
+                if is_in(place) {
+                    probability *= other.active;
+                    open += other.weight;
+                } else {
+                    probability *= 1.0 - other.active;
+                }
+            }
+            if probability <= 0.0 {
+                continue;
+            }
+            let mut left = left;
+            for (place, other) in self.others.iter().enumerate() {
+                if !is_in(place) {
+                    continue;
+                }
+                if other.wants * open >= left {
+                    break;
+                }
+                left -= other.weight * other.wants;
+                open -= other.weight;
+            }
+            mean += probability * most.min(left / open);
+        }
+        mean
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn other(weight: f64, wants: f64, active: f64) -> Other {
+        Other { weight, wants, active }
+    }
+
+    /// Half of the time alone at 1, half beside another at 1/2: 3/4. One that wants 0.25 leaves 0.75: 7/8.
+    #[test]
+    fn a_demand_has_the_link_alone_when_the_others_are_silent() {
+        let mut meeting = Meeting::default();
+        let mut rate = |others: &[Other]| meeting.rate((1.0, 1.0), 1.0, others.iter().copied());
+        assert_eq!(rate(&[]), 1.0);
+        assert_eq!(rate(&[other(1.0, 1.0, 0.5)]), 0.75);
+        assert_eq!(rate(&[other(1.0, 0.25, 0.5)]), 0.875);
+        // Sets of two others: none 1, one 1/2, both 1/3.
+        let both = rate(&[other(1.0, 1.0, 0.5), other(1.0, 1.0, 0.5)]);
+        assert!((both - (1.0 + 2.0 / 2.0 + 1.0 / 3.0) / 4.0).abs() < 1e-12);
+    }
+
+    /// Others that are always active: 10 of weight 1/10 that want 1/2 leave 1/2, enumerated or as a mean.
+    #[test]
+    fn many_others_count_with_their_mean() {
+        let found = Meeting::default().rate((1.0, 1.0), 1.0, (0..10).map(|_| other(0.1, 0.5, 1.0)));
+        assert!((found - 0.5).abs() < 1e-12, "{found}");
+    }
+}

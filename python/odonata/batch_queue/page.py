@@ -1,0 +1,135 @@
+"""A batch result for people, and the progress of its simulation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TextIO
+
+from odonata.base.terminal import console, explain, show_table, table
+from odonata.base.wording import duration, factor, share
+from odonata.batch_queue.what_if import MEASURES
+from odonata.running.progress import LiveLine
+
+if TYPE_CHECKING:
+    from odonata.answers.batch import Batch, Quantiles
+    from odonata.answers.what_if import WhatIf
+
+#: Rows of the printed tables.
+SHOWN = 8
+
+
+def show(answer: Batch | dict[str, Any], stream: TextIO | None = None) -> None:
+    """Prints a summary to `stream` (default: standard output)."""
+    out = console(stream)
+    queue = answer["queue"]
+    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in answer["outcomes"].items())
+    explain(
+        out,
+        f"{answer['name']}: {answer['jobs']} jobs on {answer['nodes']} nodes of {answer['machine']}, "
+        f"{queue['policy']} by {queue['order']}, placement {queue['placement']}; {outcomes}.",
+        f"{duration(answer['simulated_s'])} simulated, utilization {share(answer['utilization'], 1)}, "
+        f"{answer['mean_waiting_jobs']:.1f} jobs wait in the mean, {answer['max_waiting_jobs']} at most.",
+    )
+    page = table("", "mean", "median", "p90", "p99", "max")
+    _quantiles(page, "wait", answer["wait_s"], duration)
+    _quantiles(page, "bounded slowdown (wait and run)", answer["bounded_slowdown"], factor)
+    _quantiles(page, "slowdown by contention", answer["slowdown"], factor)
+    show_table(out, page)
+    explain(
+        out,
+        f"Jobs lost {share(answer['lost_share'], 1)} of their node time to each other "
+        f"({answer['lost_node_s'] / 3600:.1f} node hours).",
+    )
+    if answer["by_profile"]:
+        page = table("slowed", "by", "at links", "lost node hours", left=3)
+        for one in answer["by_profile"][:SHOWN]:
+            page.add_row(
+                one["victim_profile"],
+                one["culprit_profile"],
+                one["link_class"],
+                f"{one['lost_node_s'] / 3600:.2f}",
+            )
+        show_table(out, page)
+    if answer["pairs"]:
+        page = table("slowed job", "by job", "at links", "lost", left=3)
+        for pair in answer["pairs"][:SHOWN]:
+            page.add_row(
+                f"{pair['victim']} ({pair['victim_profile']})",
+                f"{pair['culprit']} ({pair['culprit_profile']})",
+                pair["link_class"],
+                duration(pair["lost_s"]),
+            )
+        show_table(out, page)
+    if answer["busiest_links"]:
+        loads = (
+            f"{one['name']} ({one['link_class']}) {share(one['mean_load'], 1)}"
+            for one in answer["busiest_links"][:3]
+        )
+        explain(out, f"Links with the largest mean loads: {', '.join(loads)}.")
+    if answer["clipped_jobs"]:
+        explain(
+            out,
+            f"{answer['clipped_jobs']} jobs wanted more than the machine gives them alone; "
+            "their rates were lowered.",
+        )
+    if answer["confirmation"] is not None:
+        explain(out, answer["confirmation"]["sentence"])
+    else:
+        explain(out, "Slowdowns come from rates and are not compared with packets; --confirm N does that.")
+    explain(out, *(f"- {one}" for one in answer["assumptions"]))
+
+
+def show_variants(answer: WhatIf | dict[str, Any], stream: TextIO | None = None) -> None:
+    """Prints a comparison of variants."""
+    out = console(stream)
+    page = table("variant", "seeds", "turnaround", "wait", "slowdown", "lost", "utilization", left=1)
+    for one in answer["variants"]:
+        runs = one["runs"]
+        means = {
+            name: sum(run[name] for run in runs) / len(runs) if runs else 0.0
+            for name in ("turnaround_s", "wait_s", "slowdown", "lost_share", "utilization")
+        }
+        page.add_row(
+            one["variant"],
+            str(len(runs)),
+            duration(means["turnaround_s"]),
+            duration(means["wait_s"]),
+            factor(means["slowdown"]),
+            share(means["lost_share"], 1),
+            share(means["utilization"], 1),
+        )
+    explain(out, f"{answer['name']}: {answer['outcome']}. Means over jobs and seeds.")
+    show_table(out, page)
+    page = table("variant", "measure", "ratio", left=3)
+    for one in answer["variants"][1:]:
+        for number, pair in enumerate(one["pairs"]):
+            page.add_row("" if number else one["variant"], MEASURES[pair["measure"]], pair["words"])
+    if page.row_count:
+        explain(out, f"Compared with {answer['variants'][0]['variant']}, seed by seed, with 95% intervals:")
+        show_table(out, page)
+    if not page.row_count:
+        explain(out, *answer["sentences"])
+
+
+def _quantiles(page: Any, name: str, found: Quantiles | None, words: Any) -> None:
+    """A row of quantiles."""
+    if found is not None:
+        page.add_row(name, *(words(found[key]) for key in ("mean", "p50", "p90", "p99", "max")))
+
+
+class BatchLine(LiveLine):
+    """The progress of a batch queue, and of its comparison with packets."""
+
+    def jobs(self, simulated_s: float, ended: int, jobs: int) -> None:
+        """Shows the progress of the queue."""
+        self._update(f"{ended} of {jobs} jobs ended | simulated {duration(simulated_s)}")
+
+    def variants(self, done: int, count: int, simulated_s: float, ended: int, jobs: int) -> None:
+        """Shows the progress of a comparison of variants."""
+        self._update(
+            f"{done} of {count} runs | {ended} of {jobs} jobs ended | simulated {duration(simulated_s)}",
+            done / count,
+        )
+
+    def moments(self, done: int, asked: int) -> None:
+        """Shows the progress of the comparison."""
+        self._update(f"{done} of {asked} moments compared with packets")

@@ -1,0 +1,108 @@
+"""The program of a rank that makes the traffic of a phase, for the comparison with packets.
+
+An iteration computes, then communicates; the last iteration of a cycle also does the I/O of the cycle, in
+calls of the profile's size. Communication and I/O go in pieces, none of which starts before its turn, so that
+their rate alone is rate / share.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator
+
+from odonata import _core
+from odonata.operations import Operation, compute, irecv, isend, mark, read_file, wait_all, write_file
+
+#: Least bytes of a piece of a message, and most pieces.
+LEAST_PIECE, MOST_PIECES = 4096, 8
+#: Most iterations of a cycle; rates that would need more use smaller calls.
+LONGEST_CYCLE = 8
+
+Peers = list[tuple[int, float]]
+
+
+def cycle(read: float, write: float, access: float, period: float) -> int:
+    """Iterations in which a node moves the bytes of a call.
+
+    >>> cycle(20e6, 0.0, 65536.0, 1e-3), cycle(0.0, 50e6, 65536.0, 1e-3), cycle(0.0, 0.0, 65536.0, 1e-3)
+    (4, 2, 1)
+    """
+    moved = [rate * period for rate in (read, write) if rate > 0]
+    return min(LONGEST_CYCLE, math.ceil(access / min(moved))) if moved else 1
+
+
+@functools.lru_cache(maxsize=256)
+def _peers(pattern: int, ranks: int, seed: int) -> tuple[list[Peers], list[Peers]]:
+    """For each rank, the ranks that send to it and those that it sends to, with fractions of the bytes."""
+    sources: list[Peers] = [[] for _ in range(ranks)]
+    targets: list[Peers] = [[] for _ in range(ranks)]
+    for source, target, part in _core.batch_flows(pattern, ranks, seed):
+        targets[source].append((target, part))
+        sources[target].append((source, part))
+    return sources, targets
+
+
+def traffic(
+    rank: int,
+    ranks: int,
+    *,
+    pattern: int = 0,
+    rate: float = 0.0,
+    share: float = 0.0,
+    read: float = 0.0,
+    write: float = 0.0,
+    io_share: float = 0.0,
+    access: float = 65536.0,
+    period: float = 1e-3,
+    cycles: int = 1,
+    offset: float = 0.0,
+    seed: int = 1,
+) -> Iterator[Operation]:
+    """Operations of a rank; rates in bytes per second, times in seconds. Marks are the ends of cycles."""
+    sources, targets = (sides[rank] for sides in _peers(pattern, ranks, seed)) if rate else ([], [])
+    share = share if rate else 0.0
+    io_share = io_share if read or write else 0.0
+    iterations = cycle(read, write, access, period)
+    whole = period * iterations
+    if offset > 0:
+        yield compute(offset)
+    for number in range(cycles):
+        for _ in range(iterations):
+            if share + io_share < 1.0:
+                yield compute(period * (1.0 - share - io_share))
+            if rate:
+                yield from _exchange(sources, targets, rate * period, share * period)
+        if read or write:
+            yield from _files(rank, number, (read * whole, write * whole), access, io_share * whole)
+        yield mark(number)
+
+
+def _exchange(sources: Peers, targets: Peers, sent: float, lasts: float) -> Iterator[Operation]:
+    """Sends and receives the messages of an iteration in pieces."""
+    least = min((part for _, part in targets), default=1.0)
+    pieces = max(1, min(MOST_PIECES, int(sent * least / LEAST_PIECE)))
+    for _ in range(pieces):
+        for number, (peer, part) in enumerate(sources):
+            yield irecv(peer, max(1, round(sent * part / pieces)), number)
+        for number, (peer, part) in enumerate(targets, len(sources)):
+            yield isend(peer, max(1, round(sent * part / pieces)), number)
+        yield compute(lasts / pieces)
+        yield wait_all(0, len(sources) + len(targets))
+
+
+def _files(
+    rank: int, number: int, moved: tuple[float, float], access: float, lasts: float
+) -> Iterator[Operation]:
+    """Reads and writes the bytes of cycle `number`, in calls of about `access` bytes."""
+    calls = [max(1, round(size / access)) if size else 0 for size in moved]
+    rounds = max(calls)
+    for turn in range(rounds):
+        requests = 0
+        for call, count, size in zip((read_file, write_file), calls, moved, strict=True):
+            for place in range(turn * count // rounds, (turn + 1) * count // rounds):
+                bytes_of_call = max(1, round(size / count))
+                yield call(rank, (number * count + place) * bytes_of_call, bytes_of_call, requests)
+                requests += 1
+        yield compute(lasts / rounds)
+        yield wait_all(0, requests)

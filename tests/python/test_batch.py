@@ -1,0 +1,515 @@
+"""Job lists, the batch queue, its results, and their comparison with packets."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import random
+import tomllib
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from conftest import ROOT
+
+import odonata
+from odonata.answers.batch import Batch
+from odonata.base.json_types import check
+from odonata.batch_queue import (
+    confirm,
+    job_list,
+    profiles,
+    rank_program,
+    readers,
+    rules,
+    run,
+    settings,
+    summary,
+)
+from odonata.batch_queue import report as batch_report
+from odonata.batch_queue.job_list import Job
+from odonata.errors import InputError
+from odonata.imports import job_lists
+from odonata.sweeps import reader
+
+EXAMPLES = ROOT / "examples/batch"
+
+SWF = """\
+; MaxNodes: 8
+; MaxProcs: 16
+1 100 5 100 4 -1 -1 4 200 -1 1 3 1 7 1 1 -1 -1
+2 110 -1 50 3 -1 -1 2 60 -1 1 4 1 -1 1 1 1 -1
+3 112 -1 -1 2 -1 -1 2 60 -1 1 4 1 -1 1 1 1 -1
+4 112 0 10 -1 -1 -1 0 60 -1 1 4 1 -1 1 1 1 -1
+"""
+SACCT = """\
+User|Submit|NNodes|NodeList|JobID|Start|Elapsed|Timelimit|JobName|Partition|TRESUsageOutTot
+ann|2026-01-05T10:00:00|3|nid[0001-0002,0010]|12|2026-01-05T10:01:00|01:00:00|02:00:00|vasp|batch|
+||1|nid0001|12.batch|2026-01-05T10:01:00|01:00:00||batch||cpu=1,fs/disk=2K
+||2|nid[0001-0002]|12.0|2026-01-05T10:01:00|01:00:00||vasp||cpu=1,fs/disk=1024
+bob|2026-01-05T10:00:10|1|nid0009|13|Unknown|00:00:00|2-00:00:00|x|batch|
+bob|2026-01-05T10:00:10|1|nid0009|14_2|2026-01-05T10:00:10|1-00:00:02|UNLIMITED|x|batch|
+"""
+MACHINE = """\
+name = "small"
+[machine.dragonfly]
+groups = 3
+routers_per_group = 4
+nodes_per_router = 2
+global_ports_per_router = 1
+[storage]
+nodes = { per_group = 2 }
+device = { rate = { write = "1 GB/s", read = "1 GB/s", overhead = "20 us" } }
+"""
+
+
+def put(folder: Path, name: str, text: str) -> Path:
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def test_swf_counts_processors_as_nodes(tmp_path):
+    found = readers.read(put(tmp_path, "a.swf", SWF))
+    first, second = found.jobs
+    assert (first.submit_s, first.start_s, first.nodes, first.run_s, first.limit_s) == (0, 5, 2, 100, 200)
+    assert (first.user, first.application) == ("3", "app-7")
+    # 3 processors on nodes of 2.
+    assert (second.nodes, second.start_s, second.after) == (2, None, ["1"])
+    assert found.left_out == {"without a run time": 1, "without processors": 1}
+    assert readers.read(tmp_path / "a.swf", processors_per_node=1).jobs[0].nodes == 4
+
+
+def test_sacct_reads_columns_in_any_order(tmp_path):
+    found = readers.read(put(tmp_path, "a.txt", SACCT))
+    first, second = found.jobs
+    # Hosts by number: 1, 2, 9, 10.
+    assert (first.node_list, second.node_list) == ([0, 1, 3], [2])
+    assert (first.start_s, first.run_s, first.limit_s, first.user) == (60, 3600, 7200, "ann")
+    assert (second.id, second.run_s, second.limit_s) == ("14_2", 86402, None)
+    # Steps count for their job: 2 KiB and 1 KiB.
+    assert first.written_bytes == 3072
+    assert found.left_out == {"never started, or without a run time": 1}
+
+
+def test_digits_of_other_scripts_in_host_names_are_letters(tmp_path):
+    found = readers.read(put(tmp_path, "a.txt", SACCT.replace("nid", "nid\u00b2x")))
+    assert found.jobs[0].node_list == [0, 1, 3]
+
+
+def test_the_lists_of_all_jobs_are_bounded_together(tmp_path, monkeypatch):
+    monkeypatch.setattr(job_list, "MOST_LISTED_TOGETHER", 3)
+    text = "job,submit,nodes,run,node_list\na,0,2,10,0-1\nb,0,2,10,0-1\n"
+    with pytest.raises(InputError, match="too many nodes in the lists of all jobs"):
+        readers.read(put(tmp_path, "a.csv", text))
+
+
+def test_csv_is_written_and_read_back(tmp_path):
+    for text in (SWF, SACCT):
+        jobs = readers.read(put(tmp_path, "a.txt", text)).jobs
+        written = job_list.csv_text(jobs)
+        again = readers.read(put(tmp_path, "a.csv", written)).jobs
+        assert job_list.csv_text(again) == written
+        assert [(job.id, job.submit_s, job.node_list) for job in again] == [
+            (job.id, job.submit_s, job.node_list) for job in jobs
+        ]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "key"),
+    [
+        ("submit,nodes,run\n0,1,x\n", 2, "run"),
+        ("submit,nodes,run\n0,1.5,3\n", 2, "nodes"),
+        ("submit,nodes,run\n0,1,inf\n", 2, "run"),
+        ("submit,nodes,run\n0,99999999999,3\n", 2, "nodes"),
+        ("submit,nodes,run\n0,1\n", 2, None),
+        ('submit,nodes,run\n0,1,"3\n', 2, None),
+        ("submit,nodes\n0,1\n", 1, None),
+        ("submit,nodes,run,color\n0,1,3,red\n", 1, None),
+        ("submit,nodes,run,node_list\n0,2,3,0-99999999\n", 2, "node_list"),
+        ("submit,nodes,run,node_list\n0,2,3,1 1\n", 2, "node_list"),
+        ("job,submit,nodes,run\na,0,1,1\na,1,1,1\n", 3, "job"),
+        ("job,submit,nodes,run,after\na,0,1,1,b\nb,1,1,1,a\n", 2, "after"),
+        ("submit,nodes,run,name\n0,1,1," + "x" * 300 + "\n", 2, "name"),
+        ("; h\n1 2 3\n", 2, None),
+        ("1 0 5 100 4 -1 -1 4 200 -1 1 3 1 7 1 1 -1 x\n", 1, None),
+        ("JobID|Submit|NNodes|Elapsed\n1|yesterday|1|00:01:00\n", 2, "submit"),
+        ("JobID|Submit|NNodes|Elapsed\n1|2026-01-05T10:00:00|1|soon\n", 2, "Elapsed"),
+        ("JobID|Submit|NodeList|Elapsed\n1|2026-01-05T10:00:00|n[1-999999999]|00:01:00\n", 2, "NodeList"),
+        ("JobID|Submit|NodeList|Elapsed\n1|2026-01-05T10:00:00|n[[1|00:01:00\n", 2, "NodeList"),
+        ("JobID|Submit|NNodes\n1|2026-01-05T10:00:00|1\n", 1, None),
+    ],
+)
+def test_wrong_lists_are_refused_with_line_and_field(tmp_path, text, line, key):
+    with pytest.raises(InputError) as caught:
+        readers.read(put(tmp_path, "a.txt", text))
+    assert caught.value.file == str(tmp_path / "a.txt")
+    assert caught.value.line in (line, None if key is None else line), caught.value
+    if key is not None:
+        assert caught.value.key == key, caught.value
+
+
+def test_damaged_lists_raise_nothing_else(tmp_path):
+    draw = random.Random(1)
+    lists = [SWF, SACCT, "job,submit,nodes,run,limit,after\na,0,1,5,9,\nb,1,2,6,9,a\n"]
+    for number in range(600):
+        data = bytearray(draw.choice(lists).encode())
+        for _ in range(draw.randint(1, 6)):
+            place = draw.randrange(len(data))
+            action = draw.randrange(3)
+            if action == 0:
+                data[place] = draw.randrange(256)
+            elif action == 1:
+                del data[place : place + draw.randrange(1, 9)]
+            else:
+                data[place:place] = bytes(draw.choices(b"0123456789-[],|.: \nxe", k=draw.randrange(1, 9)))
+        path = tmp_path / f"{number}.txt"
+        path.write_bytes(data)
+        with contextlib.suppress(InputError):
+            readers.read(path)
+
+
+def job(**values) -> Job:
+    return Job(**({"id": "1", "submit_s": 0.0, "nodes": 4, "run_s": 100.0} | values))
+
+
+def test_rules_choose_profiles(tmp_path):
+    text = """
+    rules = [
+      { user = "ann", name = "cfd*", profile = "halo" },
+      { min_nodes = 64, profile = "all-to-all" },
+      { min_written = "1 GB", profile = "checkpoint" },
+    ]
+    [defaults]
+    training = 1
+    """
+    found = rules.read(reader.read(put(tmp_path, "rules.toml", text)))
+    jobs = [
+        job(id="1", user="ann", name="cfd3", nodes=100),
+        job(id="2", user="bob", name="cfd3", nodes=100),
+        job(id="3", written_bytes=2e9),
+        job(id="4", written_bytes=2e6),
+    ]
+    listed = job_list.JobList(tmp_path, jobs, "csv")
+    rules.apply(listed, found, 1)
+    assert [one.profile for one in jobs] == ["halo", "all-to-all", "checkpoint", "training"]
+    assert any("drawn" in line and "1 training" in line for line in listed.assumptions)
+
+
+def test_unknown_jobs_draw_by_weight_and_id():
+    jobs = [job(id=str(number)) for number in range(2000)]
+    rules.apply(job_list.JobList(Path(), jobs, "csv"), rules.Rules(), 5)
+    none = sum(one.profile == "none" for one in jobs)
+    # 40 of 100 expected, within 4 standard deviations.
+    assert abs(none - 800) < 4 * (2000 * 0.4 * 0.6) ** 0.5
+    alone = [job(id="77")]
+    rules.apply(job_list.JobList(Path(), alone, "csv"), rules.Rules(), 5)
+    assert alone[0].profile == jobs[77].profile
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('rules = [{ profile = "hallo" }]', "rules.0.profile"),
+        ('rules = [{ user = "a" }]', "rules.0.profile"),
+        ("[defaults]\nhalo = 0", "defaults.halo"),
+        ('[profiles.a]\npattern = "halo"\nintensity = "3"', "profiles.a.intensity"),
+        ('[profiles.a]\nintensity = "3 MB/s"', "profiles.a.intensity"),
+        (
+            '[profiles.a]\npattern = "halo"\nintensity = "1 MB/s"\nshare = 0.95\nwrite = "1 MB/s"',
+            "profiles.a.share",
+        ),
+        ('[profiles.a]\nphases = [{ pattern = "halo" }, { }]', "profiles.a.phases.0.lasts"),
+        ("[profiles.a]\nphases = []", "profiles.a.phases"),
+    ],
+)
+def test_wrong_rules_are_refused_by_key(tmp_path, text, key):
+    with pytest.raises(InputError) as caught:
+        rules.read(reader.read(put(tmp_path, "rules.toml", text)))
+    assert caught.value.key == key
+
+
+def test_counters_replace_the_rates_of_a_profile():
+    profile = profiles.BUILT_IN["checkpoint"]
+    found = profiles.with_counters(profile, 3600.0, 10, 3600e9, (-1.0, 36e9))
+    periods = [1740.0, 60.0]
+    # 3.6 TB over 10 nodes and an hour are 100 MB/s in the mean; so are the phases. Writes: 1 MB/s.
+    for name, mean in (("intensity", 100e6), ("write", 1e6), ("read", 0.0)):
+        whole = sum(getattr(phase, name) * lasts for phase, lasts in zip(found, periods, strict=True))
+        assert whole / sum(periods) == pytest.approx(mean)
+    assert profiles.with_counters(profiles.BUILT_IN["none"], 10.0, 1, 1e9, (-1.0, -1.0))[0].pattern == "halo"
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('jobs = "a.csv"', "preset"),
+        ('jobs = "a.csv"\npreset = "x"\nscenario = "y"', "preset"),
+        ('preset = "theta"', "jobs"),
+        ('jobs = "a.csv"\npreset = "theta"\n[queue]\npolicy = "easyy"', "queue.policy"),
+        ('jobs = "a.csv"\npreset = "theta"\n[queue]\nhalf_life = "0 s"', "queue.half_life"),
+        ('jobs = "a.csv"\npreset = "theta"\n[partitions]\na = "0-3"\nb = "3-5"', "partitions.b"),
+        ('jobs = "a.csv"\npreset = "theta"\n[partitions]\na = "0-99999999999"', "partitions.a"),
+        (
+            'jobs = "a.csv"\npreset = "theta"\nfailures = [{ nodes = "1", from = "2 h", to = "1 h" }]',
+            "failures.0.to",
+        ),
+    ],
+)
+def test_wrong_batch_files_are_refused_by_key(tmp_path, text, key):
+    with pytest.raises(InputError) as caught:
+        settings.load(put(tmp_path, "a.toml", text))
+    assert caught.value.key == key
+
+
+@pytest.fixture
+def crowded(tmp_path):
+    """Two jobs in all-to-all on a small machine, and one that waits for both."""
+    put(tmp_path, "machine.toml", MACHINE)
+    put(tmp_path, "jobs.csv", "submit,nodes,run,profile\n0,9,100,busy\n0,9,100,busy\n1,18,50,none\n")
+    text = """
+    scenario = "machine.toml"
+    jobs = "jobs.csv"
+    queue = { placement = "random" }
+    profiles.busy = { pattern = "all-to-all", intensity = "6 GB/s", share = 0.6 }
+    """
+    return put(tmp_path, "batch.toml", text)
+
+
+def test_contention_delays_the_queue(crowded, tmp_path):
+    answer = odonata.batch(crowded, out=tmp_path / "out")
+    check(answer, Batch)
+    jobs = pq.read_table(tmp_path / "out/batch_jobs.parquet").to_pylist()
+    assert jobs[0]["slowdown"] > 1.01
+    assert jobs[1]["slowdown"] > 1.01
+    assert jobs[2]["start_s"] == max(jobs[0]["end_s"], jobs[1]["end_s"]) > 101
+    for one in jobs:
+        # Time is work or lost to others, and all lost time has a culprit.
+        assert one["elapsed_s"] == pytest.approx(one["run_s"] + one["lost_s"], abs=1e-3)
+    lost = pq.read_table(tmp_path / "out/batch_lost.parquet").to_pylist()
+    assert {(one["victim"], one["culprit"]) for one in lost} == {("1", "2"), ("2", "1")}
+    without = crowded.with_name("without.toml")
+    without.write_text("contention = false\n" + crowded.read_text())
+    assert odonata.batch(without)["slowdown"]["max"] == 1.0
+
+
+def test_links_have_loads(crowded, tmp_path):
+    crowded.write_text(crowded.read_text().replace("6 GB/s", "2.2 GB/s"))
+    answer = odonata.batch(crowded, out=tmp_path / "out")
+    links = pq.read_table(tmp_path / "out/batch_links.parquet").to_pylist()
+    # All bytes of the busy jobs, 9 nodes each, leave interfaces of nodes: 2.2 GB/s for 100 s of work, however
+    # long that takes.
+    sent = sum(one["bytes"] for one in links if one["name"].startswith("n"))
+    assert (answer["clipped_jobs"], answer["slowdown"]["max"] > 1.0) == (0, True)
+    assert sent == pytest.approx(2 * 9 * 100 * 2.2e9, rel=1e-6)
+    # What enters the network leaves it.
+    assert sum(one["bytes"] for one in links if ">n" in one["name"]) == pytest.approx(sent, rel=1e-6)
+    for one in links:
+        mean = one["bytes"] / one["capacity_bytes_per_s"] / answer["simulated_s"]
+        assert one["mean_load"] == pytest.approx(mean)
+        assert one["mean_load"] <= one["peak_load"] * (1 + 1e-9)
+        # Jobs together carry no more than a link can.
+        assert one["peak_load"] <= 1.001
+    busiest = answer["busiest_links"]
+    assert busiest[0]["mean_load"] == pytest.approx(max(one["mean_load"] for one in links))
+    loads = pq.read_table(tmp_path / "out/batch_loads.parquet").to_pylist()
+    assert {one["link_class"] for one in loads} == {one["link_class"] for one in links}
+    # The mean of a class over time is that of its links. All intervals but the last are of equal length.
+    of_class = [one for one in links if one["link_class"] == "terminal"]
+    assert all(one["mean_load"] <= one["most_load"] + 1e-9 for one in loads)
+    assert max(one["most_load"] for one in loads if one["link_class"] == "terminal") == pytest.approx(
+        max(one["peak_load"] for one in of_class)
+    )
+    assert "loads-chart" in batch_report.html(tmp_path / "out")
+
+
+def test_small_calls_use_devices_for_longer(tmp_path):
+    put(tmp_path, "machine.toml", MACHINE)
+    put(tmp_path, "jobs.csv", "submit,nodes,run,profile\n0,1,100,reader\n")
+
+    def load(size: str) -> float:
+        text = (
+            'scenario = "machine.toml"\njobs = "jobs.csv"\n'
+            f'profiles.reader = {{ read = "100 MB/s", io_share = 1.0, access = "{size}" }}\n'
+        )
+        answer = odonata.batch(put(tmp_path, "reader.toml", text))
+        return max(one["mean_load"] for one in answer["busiest_links"] if one["link_class"] == "server")
+
+    # A call of s bytes takes 20 us + s / (1 GB/s); servers work in blocks of 1 MB.
+    assert load("4 MB") == pytest.approx(100e6 * (20e-6 / 1e6 + 1e-9), rel=1e-3)
+    assert load("100 kB") == pytest.approx(100e6 * (20e-6 / 1e5 + 1e-9), rel=1e-3)
+    with pytest.raises(InputError) as caught:
+        load("1 B")
+    assert (caught.value.key, caught.value.value) == ("profiles.reader.access", '"1 B"')
+
+
+def test_results_are_equal_from_run_to_run(crowded):
+    assert odonata.batch(crowded)["digest"] == odonata.batch(crowded)["digest"]
+
+
+def test_moments_are_compared_with_packets(crowded):
+    found = odonata.batch(crowded, confirm=1, processes=1)["confirmation"]
+    assert len(found["moments"]) == 1
+    assert found["compared"] == 2
+    assert 0 <= found["median_error"] <= found["p90_error"] < 1
+
+
+def test_a_job_alone_in_packets_takes_the_time_of_its_phase(tmp_path):
+    put(tmp_path, "machine.toml", MACHINE)
+    put(tmp_path, "jobs.csv", "submit,nodes,run,profile\n0,4,100,mixed\n")
+    text = """
+    scenario = "machine.toml"
+    jobs = "jobs.csv"
+    profiles.mixed = { pattern = "halo", intensity = "1 GB/s", share = 0.5, read = "20 MB/s", io_share = 0.2 }
+    """
+    found = run.simulate(settings.load(put(tmp_path, "batch.toml", text)))
+    one = {"job": 0, "phase": 0, "nodes": [0, 1, 2, 3]}
+    task = confirm.scenario(found, [one])
+    args = tomllib.loads(task.text)["jobs"][0]["args"]
+    # A node reads 64 KiB in 3.3 ms: a cycle has ceil(3.3 ms / period) iterations.
+    iterations = math.ceil(65536 / (20e6 * args["period"]))
+    assert rank_program.cycle(args["read"], args["write"], args["access"], args["period"]) == iterations
+    results = odonata.run(tomllib.loads(task.text), overrides={"run.baselines": False})
+    ends = [row["last_s"] for row in results.rows("iterations")]
+    assert len(ends) == args["cycles"]
+    expected = [args["offset"] + (n + 1) * iterations * args["period"] for n in range(args["cycles"])]
+    # Packets add the latency of the last message and of the last read, microseconds each.
+    assert ends == pytest.approx(expected, rel=0.03)
+
+
+def test_replay_partitions_reservations_and_failures(tmp_path):
+    put(tmp_path, "machine.toml", MACHINE)
+    put(
+        tmp_path,
+        "jobs.csv",
+        "job,submit,start,nodes,node_list,run,partition\n"
+        "a,0,10,2,10-11,100,left\nb,0,,4,,50,right\nc,0,20,1,0,10,left\nd,0,,1,,10,nowhere\n",
+    )
+    text = 'scenario = "machine.toml"\njobs = "jobs.csv"\nqueue = { policy = "replay" }\n'
+    odonata.batch(put(tmp_path, "a.toml", text), out=tmp_path / "a")
+    rows = pq.read_table(tmp_path / "a/batch_jobs.parquet").to_pylist()
+    assert [(row["start_s"], row["node_list"]) for row in rows][:1] == [(10, "10-11")]
+    # b, without a recorded start and nodes, takes node 0 until 50; c waits for it.
+    assert {row["job"]: row["start_s"] for row in rows} == {"a": 10, "b": 0, "c": 50, "d": 0}
+    parts = text + '[partitions]\nleft = "0-8"\nright = "9-17"\n'
+    with pytest.raises(InputError) as caught:
+        odonata.batch(put(tmp_path, "b.toml", parts))
+    assert (caught.value.key, caught.value.line) == ("partition", 5)
+    whole = 'scenario = "machine.toml"\njobs = "jobs.csv"\n'
+    windows = (
+        'reservations = [{ nodes = "0-17", from = "20 s", to = "300 s" }]\n'
+        'failures = [{ nodes = "0", from = "310 s", to = "320 s" }]\n'
+    )
+    odonata.batch(put(tmp_path, "c.toml", whole + windows), out=tmp_path / "c")
+    rows = {row["job"]: row for row in pq.read_table(tmp_path / "c/batch_jobs.parquet").to_pylist()}
+    # c and d end before the reservation; b follows it; a fails on node 0 and starts again.
+    assert (rows["c"]["start_s"], rows["d"]["start_s"]) == (0, 0)
+    assert (rows["b"]["start_s"], rows["a"]["starts"], rows["a"]["outcome"]) == (300, 2, "completed")
+
+
+def test_the_example_is_what_the_import_makes(tmp_path):
+    made = job_lists.load(
+        EXAMPLES / "jobs.sacct",
+        str(EXAMPLES / "cluster.toml"),
+        beside=EXAMPLES / "day.toml",
+        rules_file=EXAMPLES / "rules.toml",
+    )
+    assert (EXAMPLES / "day.toml").read_text() == made.text
+    assert (EXAMPLES / "day.csv").read_text() == made.csv
+    assert len(made.found.jobs) == 300
+    # What is written is read back as it was meant.
+    spec = settings.load(EXAMPLES / "day.toml")
+    given = rules.read(reader.read(EXAMPLES / "rules.toml"))
+    used = {one.profile for one in made.found.jobs}
+    assert {name: spec.profiles[name] for name in used} == {name: given.profiles[name] for name in used}
+
+
+def test_the_command_imports_runs_and_reports(shell):
+    shell.write(MACHINE, "machine.toml")
+    shell.write(SACCT, "jobs.txt")
+    done = shell("import", "jobs.txt", "--machine", "machine.toml", "-o", "week.toml")
+    assert done.code == 0, done.err
+    assert tomllib.loads((shell.folder / "week.toml").read_text())["jobs"] == "week.csv"
+    done = shell("batch", "week.toml", "-o", "out", "--json")
+    assert done.code == 0, done.err
+    assert done.json["outcomes"] == {"completed": 2}
+    done = shell("report", "out")
+    assert done.code == 0
+    assert "nodes-chart" in (shell.folder / "out/report.html").read_text()
+    done = shell("import", "jobs.txt", "-o", "other.toml")
+    assert done.code == 2
+    assert "--machine" in done.err
+
+
+def test_fcfs_starts_jobs_when_accasim_does(tmp_path):
+    lines = (Path(__file__).parent / "accasim_fcfs.csv").read_text().splitlines()
+    expected = dict(line.split(",") for line in lines if line[0].isdigit())
+    text = (EXAMPLES / "day.toml").read_text().replace('policy = "easy"', 'policy = "fcfs"')
+    for name in ("cluster.toml", "day.csv"):
+        put(tmp_path, name, (EXAMPLES / name).read_text())
+    odonata.batch(put(tmp_path, "day.toml", "contention = false\n" + text), out=tmp_path / "out")
+    rows = pq.read_table(tmp_path / "out/batch_jobs.parquet").to_pylist()
+    assert {row["job"]: row["start_s"] for row in rows} == {
+        job: float(start) for job, start in expected.items()
+    }
+
+
+class Stopped:
+    """A request to stop that comes at once."""
+
+    requested = True
+
+
+def test_a_stopped_queue_keeps_what_it_has_simulated(crowded, tmp_path, monkeypatch):
+    # A slice is one instant: the submissions at 0.
+    monkeypatch.setattr(run, "SLICE_S", 0.0)
+    found = run.simulate(settings.load(crowded), stop=Stopped())
+    answer = summary.summarize(found)
+    check(answer, Batch)
+    assert (answer["outcome"], answer["outcomes"]) == ("interrupted", {"running": 2, "waiting": 1})
+    run.write(found, tmp_path, answer)
+    assert "nodes-chart" not in batch_report.html(tmp_path)
+    assert "No job ended" in batch_report.html(tmp_path)
+
+
+def test_a_comparison_continues_with_the_moments_of_its_journal(crowded, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    first = odonata.batch(crowded, out=out, confirm=1, processes=1)
+    assert len((out / "moments.jsonl").read_text().splitlines()) == 1
+    # A killed process leaves part of a line.
+    with (out / "moments.jsonl").open("a") as file:
+        file.write('{"key": "x"')
+
+    def refuse(*_args, **_options):
+        raise AssertionError("a known moment is repeated")
+
+    monkeypatch.setattr(confirm, "_compare", refuse)
+    again = odonata.batch(crowded, out=out, confirm=1, processes=1)
+    assert again["confirmation"] == first["confirmation"]
+    # Another result is not continued.
+    crowded.write_text("seed = 2\n" + crowded.read_text())
+    with pytest.raises(InputError, match="another result"):
+        odonata.batch(crowded, out=out, confirm=1, processes=1)
+
+
+def test_a_damaged_list_of_nodes_in_a_result_is_refused(crowded, tmp_path):
+    odonata.batch(crowded, out=tmp_path / "out")
+    table = pq.read_table(tmp_path / "out/batch_jobs.parquet")
+    place = table.schema.names.index("node_list")
+    pq.write_table(
+        table.set_column(place, table.schema.field(place), [["0-x"] * table.num_rows]),
+        tmp_path / "out/batch_jobs.parquet",
+    )
+    with pytest.raises(InputError) as caught:
+        batch_report.html(tmp_path / "out")
+    assert caught.value.key == "node_list"
+
+
+def test_the_windows_of_a_batch_file_are_bounded_together(tmp_path, monkeypatch):
+    monkeypatch.setattr(settings, "MOST_LISTED", 5)
+    text = (
+        'jobs = "a.csv"\npreset = "theta"\nreservations = [\n'
+        '{ nodes = "0-2", from = "1 h", to = "2 h" },\n{ nodes = "0-2", from = "3 h", to = "4 h" },\n]\n'
+    )
+    with pytest.raises(InputError) as caught:
+        settings.load(put(tmp_path, "a.toml", text))
+    assert caught.value.key == "reservations.1.nodes"

@@ -1,0 +1,147 @@
+"""Messages over an Ethernet (fidelity "ethernet"): closed form, conservation, schedulers, errors."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import odonata
+from odonata.operations import Operation, irecv, isend, wait_all
+
+LINK = {"bandwidth": "12.5 GB/s", "latency": "1 us"}
+
+
+def send_all(rank: int, ranks: int, *, pairs: list[list[int]], size: int) -> Iterator[Operation]:
+    """All flows of a rank at once."""
+    incoming = [source for source, target in pairs if target == rank]
+    outgoing = [target for source, target in pairs if source == rank]
+    for request, source in enumerate(incoming):
+        yield irecv(source, size, request=request)
+    for request, target in enumerate(outgoing):
+        yield isend(target, size, request=len(incoming) + request)
+    if incoming or outgoing:
+        yield wait_all(0, len(incoming) + len(outgoing))
+
+
+def scenario(pairs: list[tuple[int, int]], size: int, **ethernet: Any) -> dict[str, Any]:
+    """Flows of `size` bytes on a fat tree of 16 nodes and three levels, 100 Gb/s, 1 us per link."""
+    roce = ethernet.get("transport") == "roce"
+    return {
+        "machine": {"fat-tree": {"down": [2, 2, 4], "up": [1, 2, 2]}},
+        "network": {
+            "fidelity": "ethernet",
+            "ethernet": {"record_flows": True, **ethernet},
+            "packet": "4000 B" if roce else "4086 B",
+            "header": "64 B",
+            "router_delay": "0 s",
+            "links": {"terminal": LINK, "local": LINK, "global": LINK},
+            "routing": {"up": "random"},
+        },
+        "nic": {"message_delay": "0 s"},
+        "mpi": {
+            "send_delay": "0 s",
+            "send_overhead": "0 s",
+            "recv_overhead": "0 s",
+            "eager_threshold": "none",
+        },
+        "jobs": [{"name": "flows", "ranks": 16, "python": send_all, "args": {"pairs": pairs, "size": size}}],
+    }
+
+
+def test_a_flow_alone_takes_its_closed_form() -> None:
+    # [s + 64 N + (H - 1) 4150] 0.08 ns + 2 H us + H 64 B, with N = 490 packets over H = 6 links.
+    results = odonata.run(scenario([(0, 15)], 2_000_000))
+    (flow,) = results.rows("ethernet_flows")
+    expected = (2_000_000 + 64 * 490 + 5 * 4150 + 6 * 64) * 0.08e-9 + 12e-6
+    assert flow["completion_s"] == pytest.approx(expected, abs=1e-9)
+    assert (flow["job"], flow["source"], flow["target"], flow["bytes"]) == ("flows", 0, 15, 2_000_000)
+    assert results.run["scenario"]["network"]["ethernet"]["base_rtt"] == "14.02272 us"
+
+
+INCAST = [(source, 0) for source in range(1, 9)]
+
+
+@pytest.mark.parametrize(
+    ("ethernet", "lost"),
+    [
+        ({}, "trimmed_packets"),
+        ({"congestion_control": "constant"}, "trimmed_packets"),
+        ({"congestion_control": "rccc"}, "trimmed_packets"),
+        ({"trimming": False, "queue": "32 KiB"}, "dropped_packets"),
+        ({"transport": "roce"}, None),
+    ],
+)
+def test_every_packet_is_accounted_for(ethernet: dict[str, Any], lost: str | None) -> None:
+    results = odonata.run(scenario(INCAST, 400_000, **ethernet))
+    assert results.outcome == "completed"
+    (row,) = results.rows("ethernet")
+    links = results.rows("ethernet_links")
+    assert (row["flows"], row["bytes"], row["delivered_bytes"]) == (8, 3_200_000, 3_200_000)
+    arrived = row["delivered_packets"] + row["duplicate_packets"]
+    assert row["packets"] + row["resent_packets"] == arrived + row["trimmed_packets"] + row["dropped_packets"]
+    for column in ("trimmed_packets", "dropped_packets"):
+        assert row[column] == sum(link[column] for link in links)
+        assert (row[column] > 0) == (column == lost)
+    assert (sum(link["pauses"] for link in links) > 0) == (ethernet.get("transport") == "roce")
+    # Counters of the general table of links agree.
+    packets = {link["link"]: link["data_packets"] + link["control_packets"] for link in links}
+    assert all(link["packets"] == packets[link["link"]] for link in results.rows("links"))
+
+
+@pytest.mark.parametrize("ethernet", [{}, {"congestion_control": "rccc"}, {"transport": "roce"}])
+def test_every_scheduler_gives_one_digest(ethernet: dict[str, Any]) -> None:
+    digests = {
+        odonata.run(
+            scenario(INCAST, 100_000, **ethernet),
+            overrides={"run.scheduler": scheduler, "run.threads": threads},
+        ).run["digest"]
+        for scheduler, threads in (("sequential", 1), ("conservative", 2), ("optimistic", 2))
+    }
+    assert len(digests) == 1
+
+
+def test_jobs_and_storage_share_an_ethernet() -> None:
+    case = scenario([], 0)
+    case["storage"] = {"nodes": {"list": [14, 15]}}
+    case["jobs"] = [
+        {"name": "training", "ranks": 8, "workload": {"allreduce": {"bytes": "256 KiB", "iterations": 2}}},
+        {
+            "name": "checkpoint",
+            "ranks": 4,
+            "workload": {"checkpoint": {"total": "4 MiB", "iterations": 1}},
+        },
+    ]
+    results = odonata.run(case)
+    assert results.outcome == "completed"
+    rows = {(row["job"], row["traffic"]): row for row in results.rows("ethernet")}
+    assert rows["training", "mpi"]["delivered_bytes"] == rows["training", "mpi"]["bytes"] > 0
+    assert rows["checkpoint", "io"]["bytes"] >= 4 << 20
+    assert "ethernet" not in odonata.run(scenario([(0, 1)], 8) | {"network": {}}).tables
+
+
+@pytest.mark.parametrize(
+    ("overrides", "key", "text"),
+    [
+        ({"network.fidelity": "packet"}, "network.ethernet", "nothing in the scenario uses an Ethernet"),
+        ({"run.blame": True}, "run.blame", "not charged to jobs"),
+        ({"network.ethernet.entropies": 48}, "network.ethernet.entropies", "a power of two"),
+        ({"network.ethernet.pause_above": 20}, "network.ethernet.pause_above", "pauses no sender"),
+        (
+            {"network.ethernet.ecn_low": "2 MB", "network.ethernet.ecn_high": "1 MB"},
+            "network.ethernet.ecn_low",
+            "up to network.ethernet.ecn_high",
+        ),
+        (
+            {"network.router": "pipelined", "network.clock": "1 ns", "network.header": "0 B"},
+            "network.router",
+            "cycle",
+        ),
+        ({"network.ethernet.load_balancing": "mixd"}, None, "mixed"),
+    ],
+)
+def test_impossible_settings_are_refused(overrides: dict[str, Any], key: str | None, text: str) -> None:
+    with pytest.raises(odonata.InputError) as error:
+        odonata.check(scenario([(0, 1)], 8), overrides=overrides)
+    assert text in str(error.value)
+    if key is not None:
+        assert error.value.key == key

@@ -1,0 +1,107 @@
+"""`odonata validate` repeats measured collectives on the presets of their machines."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+
+import pytest
+
+import odonata
+from odonata.machines import hosts, measured, validation
+from odonata.scenario import agreement
+
+
+@pytest.mark.parametrize("machine", measured.MACHINES)
+def test_every_point_has_an_allocation_and_most_have_an_algorithm(machine):
+    points = measured.points(machine)
+    assert points
+    for point in points:
+        nodes, _ = measured.placed(machine, point.allocation, point.ranks)
+        assert len(set(nodes)) == point.ranks
+    known = [point for point in points if measured.workload(point) is not None]
+    assert len(known) > 0.8 * len(points)
+
+
+@pytest.mark.parametrize("machine", measured.MACHINES)
+def test_points_to_fit_are_few_and_of_one_run(machine):
+    fitted = [point for point in measured.points(machine) if point.split == "fitted"]
+    assert 0 < len(fitted) < len(measured.points(machine)) / 4
+    assert len({point.run for point in fitted}) == 1
+    assert max(point.bytes for point in fitted) <= 8 << 20
+
+
+def test_ranks_of_a_torus_are_at_their_coordinates():
+    # 2 x 2 x 2: y is the fastest dimension of the ranks, x that of the machine.
+    nodes, keys = measured.placed("fugaku", "2025_03_26___19_49_06", 8)
+    assert keys == {"machine.torus.dims": [2, 2, 2]}
+    assert nodes[:3] == [0, 2, 4]
+
+
+def test_the_blocks_of_a_gather_are_those_that_a_rank_contributes():
+    point = next(p for p in measured.points("lumi") if p.collective == "allgather" and p.bytes == 2048)
+    workload = measured.workload(point)
+    assert workload is not None
+    assert workload["allgather"]["bytes"] == f"{2048 // point.ranks} B"
+
+
+def test_agreement_is_counted_by_collective_and_size():
+    answer = odonata.validate("fugaku", largest=256, most_ranks=8)
+    ratios = [point["ratio"] for point in answer["points"] if not point["fitted"]]
+    every = next(g for g in answer["groups"] if not g["fitted"] and g["collective"] == g["size"] == "all")
+    assert every["points"] == len(ratios)
+    assert every["median_ratio"] == statistics.median(ratios)
+    assert every["mean_factor"] == pytest.approx(
+        math.exp(sum(abs(math.log(ratio)) for ratio in ratios) / len(ratios))
+    )
+    assert every["within_20_percent"] == sum(abs(ratio - 1) <= 0.2 for ratio in ratios) / len(ratios)
+    for point in answer["points"]:
+        assert point["ratio"] == point["simulated_s"] / point["measured_s"]
+
+
+def test_the_table_names_fitted_and_given_points(shell):
+    done = shell("validate", "fugaku", "--largest", "32 B", "--points")
+    assert done.code == 0, done.err
+    assert "fitted" in done.out
+    assert "given, not fitted" in done.out
+    assert "2025_03_26___19_49_06" in done.out
+    answer = json.loads(shell("validate", "fugaku", "--largest", "32 B", "--json").out)
+    assert answer["preset"] == "fugaku"
+    assert answer["not_repeated"] == ["allgather default-linear"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(["theta"], "there are no measured times"), (["fugaku", "--largest", "much"], "not a size")],
+)
+def test_mistakes_are_named(shell, arguments, said):
+    done = shell("validate", *arguments)
+    assert done.code == 2
+    assert said in done.err
+
+
+def test_hosts_have_nodes():
+    with pytest.raises(odonata.InputError, match="there is no host"):
+        hosts.node("lumi", "lrdn0001")
+    pairs = validation.PAIRS["lumi"]
+    routers = {where: [hosts.node("lumi", host) // 16 for host in pair] for where, pair in pairs.items()}
+    assert len(set(routers["same switch"])) == 1
+    assert len({router // 32 for router in routers["same group"]}) == 1
+    assert len({router // 32 for router in routers["other group"]}) == 2
+
+
+def test_small_messages_are_near_what_was_measured():
+    answer = odonata.validate("fugaku", largest=2048, most_ranks=8)
+    every = next(g for g in answer["groups"] if not g["fitted"] and g["collective"] == g["size"] == "all")
+    assert every["mean_factor"] < 1.3
+
+
+def test_a_preset_says_how_far_off_it_is(shell):
+    told = agreement.sentence("fugaku")
+    assert told is not None
+    assert "odonata validate fugaku" in told
+    assert "measured collectives" in shell("presets", "fugaku").out
+    job = {"ranks": 2, "workload": {"barrier": {}}}
+    summary = odonata.run({"preset": "fugaku", "jobs": [job]}).summary()
+    assert summary["preset_agreement"] == told

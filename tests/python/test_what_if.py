@@ -1,0 +1,183 @@
+"""`odonata what-if`, and the comparison of points seed by seed."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pyarrow as pa
+import pytest
+from conftest import ROOT
+from sweep_cases import points, sweep_file
+from test_batch import MACHINE, put
+
+import odonata
+from odonata.answers.compare_sweeps import SweepComparison
+from odonata.answers.what_if import WhatIf
+from odonata.base.json_types import check
+from odonata.batch_queue import what_if
+from odonata.errors import InputError
+from odonata.sweeps import extremes, statistics
+from odonata.sweeps.axes import list_axis
+from odonata.sweeps.reader import Source, Table
+
+BATCH = """
+scenario = "machine.toml"
+jobs = "jobs.csv"
+queue = { placement = "random" }
+profiles.busy = { pattern = "all-to-all", intensity = "6 GB/s", share = 0.6 }
+"""
+
+
+@pytest.fixture
+def batch(tmp_path):
+    """Two jobs in all-to-all on a small machine, and one that waits for both."""
+    put(tmp_path, "machine.toml", MACHINE)
+    put(tmp_path, "jobs.csv", "submit,nodes,run,profile\n0,9,100,busy\n0,9,100,busy\n1,18,50,none\n")
+    return put(tmp_path, "batch.toml", BATCH)
+
+
+def test_variants_are_compared_seed_by_seed(batch, tmp_path):
+    over = {"contention": [True, False]}
+    answer = odonata.what_if(batch, over, seeds=3, out=tmp_path / "out")
+    check(answer, WhatIf)
+    first, second = answer["variants"]
+    assert [one["seed"] for one in first["runs"]] == [1, 2, 3]
+    for measure in ("turnaround_s", "slowdown"):
+        pair = next(one for one in second["pairs"] if one["measure"] == measure)
+        logs = [
+            math.log(two[measure] / one[measure])
+            for one, two in zip(first["runs"], second["runs"], strict=True)
+        ]
+        assert pair["ratio"] == pytest.approx(math.exp(sum(logs) / 3))
+        assert pair["fell"] == 3
+    # Every run equals that of `odonata batch`.
+    alone = put(tmp_path, "other.toml", f"seed = 2\ncontention = false\n{BATCH}")
+    assert odonata.batch(alone)["digest"] == second["runs"][1]["digest"]
+    # The same command repeats no run.
+    lines = (tmp_path / "out/runs.jsonl").read_text()
+    again = odonata.what_if(batch, over, seeds=3, out=tmp_path / "out")
+    assert (tmp_path / "out/runs.jsonl").read_text() == lines
+    assert again == answer == json.loads((tmp_path / "out/what-if.json").read_text())
+
+
+def test_keys_of_the_machine_are_settings(batch):
+    answer = odonata.what_if(batch, {"network.routing.algorithm": ["minimal", "valiant"]}, seeds=1)
+    digests = {one["runs"][0]["digest"] for one in answer["variants"]}
+    assert len(digests) == 2
+
+
+@pytest.mark.parametrize("over", [{"queue.policy": ["easyy"]}, {"queue.polic": ["easy"]}, {}])
+def test_wrong_variants_are_refused_before_a_run(batch, over):
+    with pytest.raises(InputError):
+        odonata.what_if(batch, over)
+
+
+class Stopped:
+    """A request to stop that comes at once."""
+
+    requested = True
+
+
+def test_a_stopped_comparison_is_interrupted(batch):
+    axes = [list_axis("contention", [True, False], Table({}, Source()), "over")]
+    answer = what_if.compare(what_if.variants(batch, axes), 2, None, stop=Stopped())
+    check(answer, WhatIf)
+    assert (answer["outcome"], answer["sentences"]) == ("interrupted", [])
+
+
+def test_a_folder_of_another_kind_is_refused(batch):
+    with pytest.raises(InputError, match="not a comparison"):
+        odonata.what_if(batch, {"contention": [True, False]}, out=ROOT / "docs")
+
+
+def test_pairs_have_the_interval_of_student():
+    """Ratios e^0.1 and e^0.3: mean 0.2, s = 0.2 / sqrt 2, t = 12.706 with one degree of freedom."""
+    found = statistics.paired([1.0, 1.0], [math.exp(0.1), math.exp(0.3)])
+    assert found is not None
+    assert math.log(found.ratio) == pytest.approx(0.2)
+    assert math.log(found.high) - 0.2 == pytest.approx(
+        12.7062 * (0.2 / math.sqrt(2)) / math.sqrt(2), rel=1e-5
+    )
+    assert (found.fell, found.rose, found.differs) == (0, 2, False)
+
+
+def _sweep(times):
+    """Two points with these times by seed."""
+    rows = [
+        {
+            "point": point, "key": ("a", "b")[point], "seed": seed, "job": "halo", "outcome": "completed",
+            "digest": f"{point} {seed}", "elapsed_s": time, "elapsed_ratio": None,
+        }
+        for point, values in enumerate(times)
+        for seed, time in enumerate(values)
+    ]  # fmt: skip
+    intervals = []
+    for point, values in enumerate(times):
+        found = statistics.interval(values)
+        intervals.append(
+            {
+                "key": ("a", "b")[point], "point": point, "job": "halo", "measure": "elapsed_s", "unit": "s",
+                "seeds": len(values), "results": len(values), "mean": found.mean,
+                "half_width": found.half_width, "low": found.low, "high": found.high,
+            }
+        )  # fmt: skip
+    description = {"swept": [{"key": "key", "unit": ""}], "points": 2, "confidence": 0.95}
+    return odonata.Sweep(description, pa.Table.from_pylist(rows), pa.Table.from_pylist(intervals))
+
+
+def test_points_whose_intervals_overlap_are_told_apart_by_their_pairs():
+    before = [1.0, 2.0, 1.5, 1.2, 1.8]
+    sweep = _sweep([before, [0.85, 1.70, 1.25, 1.00, 1.55]])
+    rows = sweep.intervals().to_pylist()
+    assert rows[1]["high"] > rows[0]["low"]
+    (said,) = extremes.sentences(sweep)
+    assert "0.85x" in said
+    assert "in all 5 seeds" in said
+    pair = sweep.pairs("elapsed_s").to_pylist()[0]
+    assert (pair["pairs"], pair["fell"], pair["against"]) == (5, 5, 0)
+    assert pair["high"] < 1
+    assert sweep.pairs("elapsed_s", against=1).to_pylist()[0]["low"] > 1
+
+
+def test_pairs_that_disagree_tell_nothing_apart():
+    (said,) = extremes.sentences(_sweep([[1.0, 2.0, 1.5], [1.1, 1.5, 1.5]]))
+    assert "no point is known to be faster" in said
+
+
+def test_two_sweeps_are_compared_seed_by_seed(shell):
+    sweep_file(shell, "seeds = 3\n[grid]\njobs.halo.ranks = [4, 6]\n")
+    assert shell("sweep", "sweep.toml", "-o", "a", "-q").code == 0
+    assert (
+        shell(
+            "sweep", "sweep.toml", "-o", "b", "-q", "--set", "jobs.halo.workload.stencil.compute=20 us"
+        ).code
+        == 0
+    )
+    done = shell("compare", "a", "b", "--json")
+    assert done.code == 0, done.err
+    check(done.json, SweepComparison)
+    assert done.json["points"] == 2
+    times = [
+        {
+            (row["point"], row["seed"], row["job"]): row["elapsed_s"]
+            for row in points(shell.folder / name).to_pylist()
+        }
+        for name in ("a", "b")
+    ]
+    row = next(
+        row
+        for row in done.json["rows"]
+        if (row["measure"], row["job"], row["values"]) == ("elapsed_s", "halo", {"jobs.halo.ranks": 6})
+    )
+    logs = [math.log(times[1][1, seed, "halo"] / times[0][1, seed, "halo"]) for seed in (3, 4, 5)]
+    assert row["ratio"] == pytest.approx(math.exp(sum(logs) / 3))
+    assert row["pairs"] == 3
+    said = shell("compare", "a", "b").out
+    assert "jobs.halo.ranks = 6" in said
+    # The other key would tell the points of the second sweep apart, but the first one fixes it.
+    sweep_file(shell, '[grid]\nnetwork.packet = ["1 KiB", "2 KiB"]\n')
+    assert shell("sweep", "sweep.toml", "-o", "c", "-q").code == 0
+    refused = shell("compare", "a", "c")
+    assert refused.code == 2
+    assert "equal values of the common keys" in refused.err
