@@ -31,6 +31,9 @@ LONG = lasting(1200, 210)
 #: Takes as long on two processes of a debug build.
 LONG_SHARED = lasting(450, 80)
 
+#: Seconds of a core after which a run is sent a signal: a fast computer ends it before the first of them.
+SOONER_S = (0.5, 0.2, 0.1, 0.05, 0.0)
+
 #: Practically endless.
 LONGER = lasting(100_000, 210)
 

@@ -25,6 +25,25 @@ def await_work(process: subprocess.Popen[Any], seconds: float, pid: int | None =
     await_that(lambda: processor_time(pid) >= begun + seconds, process, 2 * PATIENCE_S)
 
 
+def works(process: subprocess.Popen[Any], seconds: float, pid: int | None = None) -> bool:
+    """Waits until `process`, or its child `pid`, has had this many more seconds of a core.
+
+    False if it ended before.
+    """
+    pid = process.pid if pid is None else pid
+    until = time.monotonic() + 2 * PATIENCE_S
+    try:
+        begun = processor_time(pid)
+        while process.poll() is None and time.monotonic() < until:
+            if processor_time(pid) >= begun + seconds:
+                return True
+            time.sleep(0.01)
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    assert time.monotonic() < until, f"less than {seconds} s of a core in {2 * PATIENCE_S} s"
+    return False
+
+
 def await_that(
     holds: Callable[[], Any], process: subprocess.Popen[Any] | None = None, patience_s: float = PATIENCE_S
 ) -> None:
