@@ -99,8 +99,8 @@ def test_results_without_a_common_job_are_not_called_unchanged(pair):
     assert pair("run", "others.toml", "-o", "others", "-q").code == 0
     done = pair("compare", "a", "others")
     assert done.code == 0
-    said = " ".join(done.out.split())
-    assert "Jobs (changes of 1% and more): no common job, so none is compared" in said
+    output = " ".join(done.out.split())
+    assert "Jobs (changes of 1% and more): no common job, so none is compared" in output
     assert pair("compare", "a", "others", "--json").json["jobs_in_both"] == []
     assert pair("compare", "a", "b", "--json").json["jobs_in_both"] == ["halo", "training"]
 
