@@ -42,7 +42,14 @@ GENERATED = {
 }
 
 #: Folders whose pages describe data of tests and studies. They follow the rules, but do not count as words.
-DATA_FOLDERS = ("crates", "fuzz", "python", "studies/booksim/reference", "studies/mfnetsim/reference", "tests")
+DATA_FOLDERS = (
+    "crates",
+    "fuzz",
+    "python",
+    "studies/booksim/reference",
+    "studies/mfnetsim/reference",
+    "tests",
+)
 
 #: Folders whose Python sources are checked.
 PYTHON_FOLDERS = ("benches", "docs", "examples", "packaging", "python/odonata", "studies", "tests")
@@ -242,7 +249,9 @@ def faults(text: str) -> Iterator[tuple[int, str]]:
         yield from ((line, f'name the thing, not "{found}"') for found in PERSONS.findall(wording))
         if "rail-optimized" not in paragraph:
             yield from ((line, f'American spelling: "{found}"') for found in BRITISH.findall(wording))
-        yield from ((line, f'no space before the percent sign: "{found}"') for found in PERCENT.findall(wording))
+        yield from (
+            (line, f'no space before the percent sign: "{found}"') for found in PERCENT.findall(wording)
+        )
         if kind != "text":
             continue
         for sentence in sentences(paragraph):
@@ -263,7 +272,9 @@ def comment_faults(code: str) -> Iterator[tuple[int, str]]:
         wording = PEOPLE.sub("", plain(paragraph))
         yield from ((line, f'name the thing, not "{found}"') for found in PERSONS.findall(wording))
         yield from ((line, f'American spelling: "{found}"') for found in BRITISH.findall(wording))
-        yield from ((line, f'no space before the percent sign: "{found}"') for found in PERCENT.findall(wording))
+        yield from (
+            (line, f'no space before the percent sign: "{found}"') for found in PERCENT.findall(wording)
+        )
 
 
 def python_faults(code: str) -> Iterator[tuple[int, str]]:

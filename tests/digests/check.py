@@ -128,7 +128,9 @@ def report(expected: Mapping[str, Measured], seen: Mapping[str, Mapping[str, Mea
     """Prints differences; returns the number of cases with one."""
     differ = 0
     for name, by_scheduler in sorted(seen.items()):
-        differences = {how: difference(expected.get(name), measured) for how, measured in by_scheduler.items()}
+        differences = {
+            how: difference(expected.get(name), measured) for how, measured in by_scheduler.items()
+        }
         if not any(differences.values()):
             continue
         differ += 1

@@ -77,8 +77,8 @@ def fingerprint(simulation: _core.Simulation) -> str:
     found = hashlib.blake2b(digest_size=16)
     for name in simulation.table_names():
         table = simulation.table(name)
-        for field, column in zip(table.schema, table.columns, strict=True):
-            found.update(f"{name} {field.name} {field.type} {len(column)}\n".encode())
+        for declared, column in zip(table.schema, table.columns, strict=True):
+            found.update(f"{name} {declared.name} {declared.type} {len(column)}\n".encode())
             for buffer in filter(None, column.buffers()):
                 found.update(buffer)
     return found.hexdigest()

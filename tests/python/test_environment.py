@@ -239,7 +239,8 @@ def test_what_is_an_error_of_odonata_is_reported_in_a_line(results):
         assert (done.returncode, done.stdout) == (1, "")
         output.append(done.stderr)
     assert re.fullmatch(
-        r"error: Odonata itself failed, please report it: TypeError: no such thing \(<string>:3\)\n", output[0]
+        r"error: Odonata itself failed, please report it: TypeError: no such thing \(<string>:3\)\n",
+        output[0],
     )
     assert "Traceback" in output[1]
 

@@ -90,19 +90,19 @@ def test_lost_time_is_left_out_where_no_message_waits():
 
 
 def test_every_tier_says_how_far_it_is():
-    progress = {}
+    reports = {}
 
     def progress(title):
-        progress[title] = []
-        return contextlib.nullcontext(progress[title].append)
+        reports[title] = []
+        return contextlib.nullcontext(reports[title].append)
 
     task = runner.Task(*text_and_path(SCENARIO), [], None)
     sides.compare(task, ["analytic", "packet"], None, progress)
-    assert list(progress) == ["analytic, tier 1 of 2", "packet, tier 2 of 2"]
-    assert [seen[-1].whole for seen in progress.values()] == [1.0, 1.0]
+    assert list(reports) == ["analytic, tier 1 of 2", "packet, tier 2 of 2"]
+    assert [seen[-1].whole for seen in reports.values()] == [1.0, 1.0]
     out = io.StringIO()
     with ProgressLine(out, title="packet, tier 2 of 2") as line:
-        line(dataclasses.replace(progress["packet, tier 2 of 2"][-1], wall_s=11.0))
+        line(dataclasses.replace(reports["packet, tier 2 of 2"][-1], wall_s=11.0))
     assert out.getvalue().startswith("packet, tier 2 of 2 | 100% | simulated ")
 
 

@@ -111,7 +111,9 @@ def test_a_run_in_a_kernel_shows_its_progress_and_is_interrupted(kernel):
     output = executed(client, "print(results.outcome, results.run['packets'] > 0)")
     assert [content["text"] for kind, content in output if kind == "stream"] == ["interrupted True\n"]
     # Another one, and a sweep.
-    output = executed(client, "scenario['run']['time_limit'] = '20 us'\nodonata.run(scenario, progress=False)")
+    output = executed(
+        client, "scenario['run']['time_limit'] = '20 us'\nodonata.run(scenario, progress=False)"
+    )
     assert any(
         "time-limit" in content["data"]["text/html"] for kind, content in output if kind == "execute_result"
     )

@@ -126,7 +126,9 @@ def layer(name: str) -> int:
 
 def test_no_large_circle_of_modules():
     large = [members for members in circles(import_graph(ROOT)) if len(members) > LARGEST_CIRCLE]
-    message = "\n".join(f"{len(members)} modules import each other: {', '.join(members)}" for members in large)
+    message = "\n".join(
+        f"{len(members)} modules import each other: {', '.join(members)}" for members in large
+    )
     assert not large, message
 
 

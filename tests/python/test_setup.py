@@ -139,7 +139,8 @@ def test_no_way_to_crates(checkout):
     )
     message = checkout.refused("tools", "python3", ".venv")
     assert (
-        "cargo cannot download what Odonata needs (is the network there?): error: failed to download" in message
+        "cargo cannot download what Odonata needs (is the network there?): error: failed to download"
+        in message
     )
 
 
