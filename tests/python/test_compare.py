@@ -34,7 +34,7 @@ def test_a_comparison_says_what_changed_in_the_scenario_and_in_the_metrics(pair)
     assert "jobs.saver" not in done.out
     assert "Jobs (changes of 1% and more)" in done.out
     # Minimal paths have no packets that are not minimal.
-    assert any(line[:3] == ["mpi", "packets", "nonminimal"] and line[-1] == "0.00x" for line in lines)
+    assert any(line[:3] == ["MPI", "packets", "nonminimal"] and line[-1] == "0.00x" for line in lines)
     assert max(map(len, done.out.splitlines())) <= 110
 
 
