@@ -97,9 +97,9 @@ def slowdown(
         heights, errors = [], []
         for job in jobs:
             ratios = [one[job][metric].ratio for one in found if metric in one.get(job, {})]
-            told = interval([ratio for ratio in ratios if math.isfinite(ratio)], confidence)
-            heights.append(told.mean)
-            errors.append(0.0 if math.isnan(told.half_width) else told.half_width)
+            mean_of_ratios = interval([ratio for ratio in ratios if math.isfinite(ratio)], confidence)
+            heights.append(mean_of_ratios.mean)
+            errors.append(0.0 if math.isnan(mean_of_ratios.half_width) else mean_of_ratios.half_width)
         places = [place + (number - (len(shown) - 1) / 2) * width for place in range(len(jobs))]
         bars = {"yerr": errors, "capsize": 3} if len(runs) > 1 else {}
         axes.bar(places, heights, width, label=METRICS.get(metric, metric), **bars)

@@ -86,8 +86,8 @@ def show(found: Preset, stream: TextIO | None = None) -> None:
             f"{machine['nodes']:,} nodes, {machine['routers']:,} routers in {groups} "
             f"group{'s' if groups != 1 else ''}; {machine['kind']}",
         )
-    if told := agreement.sentence(found["name"]):
-        explain(out, "", told)
+    if agreement_text := agreement.sentence(found["name"]):
+        explain(out, "", agreement_text)
     page = table("key", "value", left=2)
     page.add_column("source", justify="left", no_wrap=False, ratio=1)
     for line in _lines(found["toml"]):
@@ -157,11 +157,11 @@ def _head(text: str) -> str:
             break
         lines.append(line.removeprefix("#").removeprefix(" "))
     # Paragraphs are wrapped on output; tables stay unchanged.
-    told = ""
+    lines = ""
     for before, line in zip(["", *lines], lines, strict=False):
         goes_on = line and before and not line.startswith(" ") and not before.startswith(" ")
-        told += (" " if goes_on else "\n") + line
-    return told.strip("\n")
+        lines += (" " if goes_on else "\n") + line
+    return lines.strip("\n")
 
 
 def _summary(name: str, text: str) -> PresetSummary:
