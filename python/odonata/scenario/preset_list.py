@@ -156,11 +156,11 @@ def _head(text: str) -> str:
             break
         lines.append(line.removeprefix("#").removeprefix(" "))
     # Paragraphs are wrapped on output; tables stay unchanged.
-    lines = ""
+    joined = ""
     for before, line in zip(["", *lines], lines, strict=False):
         goes_on = line and before and not line.startswith(" ") and not before.startswith(" ")
-        lines += (" " if goes_on else "\n") + line
-    return lines.strip("\n")
+        joined += (" " if goes_on else "\n") + line
+    return joined.strip("\n")
 
 
 def _summary(name: str, text: str) -> PresetSummary:
