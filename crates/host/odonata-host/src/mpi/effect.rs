@@ -1,10 +1,8 @@
 //! Effects: what the MPI library asks of the hosts, which carry it out.
 
-use crate::context::Uses;
 use crate::layout::Layout;
 use crate::payload::Payload;
 use crate::settings::{Mpi as Settings, RendezvousForm};
-use crate::turn::Turn;
 use odonata_engine::{NIL, Time};
 use odonata_workload::Access;
 
@@ -83,25 +81,5 @@ impl OutgoingMessage {
             counted,
             request,
         }
-    }
-}
-
-impl Turn<'_, MpiEffect> {
-    /// Sends a message, whose cause is the current stamp.
-    #[inline(always)]
-    pub(super) fn sends<M: Uses>(&mut self, message: OutgoingMessage) {
-        let cause = self.observers.tag_of_effect::<M>();
-        self.effects.push(MpiEffect::Send(OutgoingMessage { cause, ..message }));
-    }
-
-    /// Sends a control message, after its software has taken `software`.
-    pub(super) fn sends_control<M: Uses>(&mut self, settings: &Settings, payload: Payload, software: Time) {
-        self.sends::<M>(OutgoingMessage {
-            payload,
-            bytes: settings.rendezvous_control.0,
-            created: self.now,
-            software,
-            cause: NIL,
-        });
     }
 }

@@ -16,7 +16,7 @@ use crate::context::Uses;
 use crate::failure::{Failure, InvalidOperation};
 use crate::observe::{Arrival, Match, Observer, SentMessage};
 use crate::payload::Payload;
-use crate::settings::RendezvousForm;
+use crate::settings::{Mpi as Settings, RendezvousForm};
 use crate::turn::Turn;
 use odonata_engine::{NIL, Time};
 use odonata_units::PerByte;
@@ -426,5 +426,25 @@ impl Mpi {
         if let Some(request) = self.windows.notice_arrives::<M>((rank, from), comm, ends) {
             self.complete::<M>(turn, request);
         }
+    }
+}
+
+impl Turn<'_, MpiEffect> {
+    /// Sends a message, whose cause is the current stamp.
+    #[inline(always)]
+    pub(super) fn sends<M: Uses>(&mut self, message: OutgoingMessage) {
+        let cause = self.observers.tag_of_effect::<M>();
+        self.effects.push(MpiEffect::Send(OutgoingMessage { cause, ..message }));
+    }
+
+    /// Sends a control message, after its software has taken `software`.
+    pub(super) fn sends_control<M: Uses>(&mut self, settings: &Settings, payload: Payload, software: Time) {
+        self.sends::<M>(OutgoingMessage {
+            payload,
+            bytes: settings.rendezvous_control.0,
+            created: self.now,
+            software,
+            cause: NIL,
+        });
     }
 }
