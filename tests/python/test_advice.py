@@ -11,14 +11,15 @@ import pytest
 from sweep_cases import TINY
 
 import odonata
-from odonata.advice import answer, choices, goals, prices, search
+from odonata.advice import answer, choices, goals, search
 from odonata.advice.choices import Choice
 from odonata.advice.goals import Measured
-from odonata.advice.prices import Cost, Prices
 from odonata.advice.search import Candidate, Found, Request
 from odonata.answers.advice import Advice
 from odonata.base.json_types import check
 from odonata.errors import InputError
+from odonata.machines import prices
+from odonata.machines.prices import Cost, Prices
 from odonata.running.runner import Task
 
 

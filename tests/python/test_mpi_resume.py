@@ -202,7 +202,7 @@ def test_a_snapshot_that_does_not_fit_on_the_disk_of_one_process_costs_a_warning
 ):
     for name, value in launcher.NO_BYTECODE.items():
         monkeypatch.setenv(name, value)
-    shell.write(LONG_SHARED)
+    shell.write(LONG_SHARED.replace("0.1 s", "0.02 s"))
     underway = Underway(mpi, shell, 2, "-q")
     await_snapshot(shell, underway.mpirun)
     # Not sooner: the memory that processes share counts as a file.

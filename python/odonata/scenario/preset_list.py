@@ -6,7 +6,6 @@ table, is the key's source; the comment at the head says what the preset is.
 
 from __future__ import annotations
 
-import difflib
 import json
 import tomllib
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from odonata import _core
 from odonata.base import toml_text
+from odonata.base.nearest import did_you_mean, nearest
 from odonata.base.terminal import console, explain, say, show_table, table
 from odonata.errors import InputError, input_errors, option
 from odonata.scenario import agreement
@@ -46,13 +46,12 @@ def preset(name: str) -> Preset:
 def unknown(name: str, key: str = option("name", "PRESET")) -> InputError:
     """The error for an unknown preset."""
     names = _core.preset_names()
-    alike = difflib.get_close_matches(name.lower(), names, n=1)
     return InputError(
         "no such preset",
         key=key,
         value=name,
         expected=f"one of {', '.join(names)}",
-        hint=f"did you mean {alike[0]}?" if alike else None,
+        hint=did_you_mean(nearest(name, names)),
     )
 
 

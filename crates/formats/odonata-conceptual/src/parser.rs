@@ -2,6 +2,9 @@
 //!
 //! After an error it resumes after the next period, or at the next top-level statement. Nesting is bounded
 //! ([`MOST_DEPTH`]), so no text overflows the stack here or in later walks of the tree.
+//!
+//! The [`Parser`] has the position and the errors. Each rule of the grammar is a function of it, in a file by what it
+//! describes.
 
 mod expression;
 mod flow;
@@ -14,6 +17,8 @@ use super::ast::{Header, Program, Stmt, Tasks, TasksKind, Word};
 use super::diagnostic::{Diagnostic, Span};
 use super::keyword::{nearest, nearest_keyword};
 use super::lexer::{Tok, Token};
+use expression::{cond, expr, ranges};
+use statement::statement;
 
 /// Maximum nesting of statements, parentheses and operands.
 pub(super) const MOST_DEPTH: u16 = 64;
@@ -26,6 +31,7 @@ const MOST_ERRORS: usize = 20;
 pub(super) struct Stop;
 pub(super) type Parsed<T> = Result<T, Stop>;
 
+/// The position in the tokens of a text, and the errors found.
 pub(super) struct Parser {
     tokens: Vec<Token>,
     at: usize,
@@ -57,7 +63,7 @@ pub(super) fn parse(tokens: Vec<Token>) -> (Program, Vec<Diagnostic>) {
         depth: 0,
         errors: Vec::new(),
     };
-    let program = parser.program();
+    let program = program(&mut parser);
     (program, parser.errors)
 }
 
@@ -214,37 +220,6 @@ impl Parser {
         }
     }
 
-    fn program(&mut self) -> Program {
-        let mut program = Program {
-            headers: Vec::new(),
-            statements: Vec::new(),
-        };
-        while *self.tok() != Tok::End {
-            let start = self.at;
-            let failed = if self.at_header() {
-                let span = self.span();
-                if !program.statements.is_empty() {
-                    self.report(
-                        "declaration after a statement",
-                        "declarations come before all statements".into(),
-                        span,
-                        None,
-                    );
-                }
-                self.header().map(|header| program.headers.push(header)).is_err()
-            } else {
-                self.statements()
-                    .map(|statements| program.statements.push(statements))
-                    .is_err()
-            };
-            if failed {
-                self.recover(start);
-            }
-            self.eat_sign(".");
-        }
-        program
-    }
-
     /// Resumes after the next top-level period, at least one token after `start`.
     fn recover(&mut self, start: usize) {
         if self.at == start {
@@ -255,126 +230,202 @@ impl Parser {
         }
     }
 
-    fn at_header(&self) -> bool {
-        match self.tok() {
-            Tok::Word("require") => true,
-            Tok::Word("the") => matches!(self.peek(1), Tok::Word("backend")),
-            // A keyword in place of the name is reported there.
-            Tok::Name(_) | Tok::Word(_) => {
-                matches!(self.peek(1), Tok::Word("is")) && matches!(self.peek(2), Tok::Text(_))
+    /// Whether this parenthesis holds a condition rather than an expression: whether it contains a relation outside of
+    /// inner brackets and of the middle of an IF expression.
+    fn holds_condition(&self) -> bool {
+        let mut open = self.at;
+        // Directly nested parentheses count as one.
+        loop {
+            let close = self.closes[open];
+            if close == u32::MAX {
+                return false;
             }
-            _ => false,
-        }
-    }
-
-    fn header(&mut self) -> Parsed<Header> {
-        if self.eat("require") {
-            self.expect("language")?;
-            self.expect("version")?;
-            return Ok(Header::Version(self.text()?));
-        }
-        if self.eat("the") {
-            self.expect("backend")?;
-            self.expect("declares")?;
-            self.text()?;
-            return Ok(Header::Declares);
-        }
-        let name = self.declared()?;
-        self.expect("is")?;
-        let about = self.text()?.text;
-        for word in ["and", "comes", "from"] {
-            self.expect(word)?;
-        }
-        let long = self.text()?;
-        self.expect("or")?;
-        let short = self.text()?;
-        self.expect("with")?;
-        self.expect("default")?;
-        let default = self.expr()?;
-        Ok(Header::Param {
-            name,
-            about,
-            long,
-            short,
-            default,
-        })
-    }
-
-    /// Statements separated by THEN.
-    fn statements(&mut self) -> Parsed<Vec<Stmt>> {
-        let mut list = vec![self.statement()?];
-        while self.eat("then") {
-            list.push(self.statement()?);
-        }
-        Ok(list)
-    }
-
-    /// A set of tasks, as a source or a target; later checks restrict the forms.
-    fn tasks(&mut self) -> Parsed<Tasks> {
-        let start = self.span();
-        let kind = if self.eat("all") {
-            if self.eat("other") {
-                self.expect("task")?;
-                TasksKind::AllOther
-            } else {
-                self.expect("task")?;
-                TasksKind::All(self.all_variable())
-            }
-        } else if self.eat("task") {
-            if self.eat("group") {
-                TasksKind::Group(self.declared()?)
-            } else if self.is_sign("{") {
-                TasksKind::Ranges(self.ranges()?)
-            } else if matches!(self.peek(1), Tok::Word("such")) {
-                let name = self.declared()?;
-                self.expect("such")?;
-                self.expect("that")?;
-                TasksKind::Such {
-                    name,
-                    cond: self.cond()?,
+            let mut at = open + 1;
+            let mut arms = 0;
+            while at < close as usize {
+                match self.tokens[at].tok {
+                    Tok::Sign("(" | "{" | "[") => {
+                        if self.closes[at] == u32::MAX {
+                            return false;
+                        }
+                        at = self.closes[at] as usize;
+                    }
+                    Tok::Word("if") => arms += 1,
+                    Tok::Word("otherwise") => arms -= 1,
+                    Tok::Sign("=" | "<" | ">" | "<=" | ">=" | "<>" | "/\\" | "\\/") | Tok::Word("divides" | "is")
+                        if arms == 0 =>
+                    {
+                        return true;
+                    }
+                    _ => {}
                 }
+                at += 1;
+            }
+            let inner = open + 1;
+            if matches!(self.tokens[inner].tok, Tok::Sign("(")) && self.closes[inner] == close - 1 {
+                open = inner;
             } else {
-                TasksKind::One(self.expr()?)
+                return false;
+            }
+        }
+    }
+
+    fn word(&self) -> &'static str {
+        match self.tok() {
+            Tok::Word(word) => word,
+            _ => "",
+        }
+    }
+}
+
+fn program(parser: &mut Parser) -> Program {
+    let mut program = Program {
+        headers: Vec::new(),
+        statements: Vec::new(),
+    };
+    while *parser.tok() != Tok::End {
+        let start = parser.at;
+        let failed = if at_header(parser) {
+            let span = parser.span();
+            if !program.statements.is_empty() {
+                parser.report(
+                    "declaration after a statement",
+                    "declarations come before all statements".into(),
+                    span,
+                    None,
+                );
+            }
+            header(parser).map(|header| program.headers.push(header)).is_err()
+        } else {
+            statements(parser)
+                .map(|statements| program.statements.push(statements))
+                .is_err()
+        };
+        if failed {
+            parser.recover(start);
+        }
+        parser.eat_sign(".");
+    }
+    program
+}
+
+fn at_header(parser: &Parser) -> bool {
+    match parser.tok() {
+        Tok::Word("require") => true,
+        Tok::Word("the") => matches!(parser.peek(1), Tok::Word("backend")),
+        // A keyword in place of the name is reported there.
+        Tok::Name(_) | Tok::Word(_) => {
+            matches!(parser.peek(1), Tok::Word("is")) && matches!(parser.peek(2), Tok::Text(_))
+        }
+        _ => false,
+    }
+}
+
+fn header(parser: &mut Parser) -> Parsed<Header> {
+    if parser.eat("require") {
+        parser.expect("language")?;
+        parser.expect("version")?;
+        return Ok(Header::Version(parser.text()?));
+    }
+    if parser.eat("the") {
+        parser.expect("backend")?;
+        parser.expect("declares")?;
+        parser.text()?;
+        return Ok(Header::Declares);
+    }
+    let name = parser.declared()?;
+    parser.expect("is")?;
+    let about = parser.text()?.text;
+    for word in ["and", "comes", "from"] {
+        parser.expect(word)?;
+    }
+    let long = parser.text()?;
+    parser.expect("or")?;
+    let short = parser.text()?;
+    parser.expect("with")?;
+    parser.expect("default")?;
+    let default = expr(parser)?;
+    Ok(Header::Param {
+        name,
+        about,
+        long,
+        short,
+        default,
+    })
+}
+
+/// Statements separated by THEN.
+fn statements(parser: &mut Parser) -> Parsed<Vec<Stmt>> {
+    let mut list = vec![statement(parser)?];
+    while parser.eat("then") {
+        list.push(statement(parser)?);
+    }
+    Ok(list)
+}
+
+/// A set of tasks, as a source or a target; later checks restrict the forms.
+fn tasks(parser: &mut Parser) -> Parsed<Tasks> {
+    let start = parser.span();
+    let kind = if parser.eat("all") {
+        if parser.eat("other") {
+            parser.expect("task")?;
+            TasksKind::AllOther
+        } else {
+            parser.expect("task")?;
+            TasksKind::All(all_variable(parser))
+        }
+    } else if parser.eat("task") {
+        if parser.eat("group") {
+            TasksKind::Group(parser.declared()?)
+        } else if parser.is_sign("{") {
+            TasksKind::Ranges(ranges(parser)?)
+        } else if matches!(parser.peek(1), Tok::Word("such")) {
+            let name = parser.declared()?;
+            parser.expect("such")?;
+            parser.expect("that")?;
+            TasksKind::Such {
+                name,
+                cond: cond(parser)?,
             }
         } else {
-            let hint = match self.tok() {
-                Tok::Name(name) => nearest(name, ["task", "tasks", "all", "for", "let", "if", "assert"])
-                    .map(|near| format!("did you mean {}?", near.to_uppercase())),
-                _ => None,
-            };
-            self.unexpected::<()>("a set of tasks (TASK, TASKS, ALL TASKS)").ok();
-            if let (Some(hint), Some(error)) = (hint, self.errors.last_mut()) {
-                error.hint = Some(hint);
-            }
-            return Err(Stop);
-        };
-        Ok(Tasks {
-            kind,
-            span: start.to(self.previous()),
-        })
-    }
-
-    /// The variable of ALL TASKS. Verbs of file access are not keywords, so a name is a variable only if no verb
-    /// precedes the action.
-    fn all_variable(&mut self) -> Option<Word> {
-        let Tok::Name(name) = self.tok() else { return None };
-        if statement::io_verb(name).is_some() {
-            let verb_follows = match self.peek(1) {
-                Tok::Word(word) => statement::VERBS.contains(word),
-                Tok::Name(next) => {
-                    statement::io_verb(next).is_some() && !matches!(self.peek(2), Tok::Word(_) | Tok::End)
-                }
-                _ => false,
-            };
-            if !verb_follows {
-                return None;
-            }
+            TasksKind::One(expr(parser)?)
         }
-        let word = Word {
-            text: name.clone(),
-            span: self.span(),
+    } else {
+        let hint = match parser.tok() {
+            Tok::Name(name) => nearest(name, ["task", "tasks", "all", "for", "let", "if", "assert"])
+                .map(|near| format!("did you mean {}?", near.to_uppercase())),
+            _ => None,
         };
-        self.advance();
-        Some(word)
+        parser.unexpected::<()>("a set of tasks (TASK, TASKS, ALL TASKS)").ok();
+        if let (Some(hint), Some(error)) = (hint, parser.errors.last_mut()) {
+            error.hint = Some(hint);
+        }
+        return Err(Stop);
+    };
+    Ok(Tasks {
+        kind,
+        span: start.to(parser.previous()),
+    })
+}
+
+/// The variable of ALL TASKS. Verbs of file access are not keywords, so a name is a variable only if no verb
+/// precedes the action.
+fn all_variable(parser: &mut Parser) -> Option<Word> {
+    let Tok::Name(name) = parser.tok() else { return None };
+    if statement::io_verb(name).is_some() {
+        let verb_follows = match parser.peek(1) {
+            Tok::Word(word) => statement::VERBS.contains(word),
+            Tok::Name(next) => statement::io_verb(next).is_some() && !matches!(parser.peek(2), Tok::Word(_) | Tok::End),
+            _ => false,
+        };
+        if !verb_follows {
+            return None;
+        }
     }
+    let word = Word {
+        text: name.clone(),
+        span: parser.span(),
+    };
+    parser.advance();
+    Some(word)
 }

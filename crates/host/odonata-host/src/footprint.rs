@@ -3,7 +3,7 @@
 use crate::RankMetrics;
 use crate::layout::RankPlace;
 use crate::metrics::{IoRecord, IterationRecord, MessageRecord, ReportRecord};
-use crate::mpi::call::Call;
+use crate::mpi::calls::Call;
 use crate::mpi::matching::Queues;
 use crate::mpi::request::RequestCell;
 use crate::mpi::sequence;

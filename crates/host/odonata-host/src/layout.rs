@@ -139,6 +139,12 @@ impl Layout {
         self.job(self.place(rank).job)
     }
 
+    /// Whether two ranks are on different nodes.
+    #[inline]
+    pub(crate) fn are_apart(&self, (a, b): (u32, u32)) -> bool {
+        self.place(a).node != self.place(b).node
+    }
+
     /// The number of `rank` in its job.
     #[inline]
     pub(crate) fn local(&self, rank: u32) -> u32 {

@@ -153,7 +153,7 @@ fn lost_until(lost: &LostTime, records: &Records, now: Time) -> Vec<(u32, Stamp)
         return Vec::new();
     }
     let of_rank = |(rank, metrics): (u32, &RankMetrics)| {
-        let stamp = lost.stamp(Dependent::Rank(rank))?;
+        let stamp = lost.stamps.stamp(Dependent::Rank(rank))?;
         let end = if metrics.finished { metrics.end } else { now };
         Some((rank, stamp.later(end)))
     };
@@ -162,7 +162,7 @@ fn lost_until(lost: &LostTime, records: &Records, now: Time) -> Vec<(u32, Stamp)
 
 /// Lost time before the start of the ranks started in this part.
 fn lost_before(lost: &LostTime, records: &Records) -> Vec<(u32, Stamp)> {
-    let of_rank = |(rank, _)| Some((rank, lost.stamp(Dependent::Start(rank))?));
+    let of_rank = |(rank, _)| Some((rank, lost.stamps.stamp(Dependent::Start(rank))?));
     match lost.is_on() {
         true => records.all_metrics().filter_map(of_rank).collect(),
         false => Vec::new(),

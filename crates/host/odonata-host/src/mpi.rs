@@ -7,14 +7,19 @@
 //! | file | content |
 //! |---|---|
 //! | `call` | calls of ranks: their beginning, their costs |
-//! | `message` | sends, receives, matching and rendezvous |
-//! | `one_sided` | accesses to the memory of other ranks, locks, epochs |
+//! | `message` | sends, receives and matching |
 //! | `completion` | completion of requests, end of calls, steps of collectives |
+//!
+//! Its parts own their state and do not know each other: calls in progress (`calls`) with the schedules of collectives
+//! (`collective`), queues (`matching`), `request`, `sequence`, `rendezvous`, deferred work (`progress`), and the locks and
+//! notices of one-sided communication (`one_sided`).
 
-pub(crate) mod call;
+mod call;
+pub(crate) mod calls;
 pub(crate) mod collective;
 pub(crate) mod communicator;
 mod completion;
+mod costs;
 pub(crate) mod effect;
 pub(crate) mod matching;
 mod message;
@@ -28,14 +33,10 @@ pub(crate) mod stamp;
 
 use crate::layout::{Layout, PartRanks, cells};
 use crate::params::HostParams;
-use crate::payload::Payload;
-use crate::settings::{self, Progress, RendezvousForm};
-use call::Calls;
-use effect::{MessageRoute, OutgoingMessage};
+use crate::settings::{self, Progress};
+use calls::Calls;
 use matching::{Matching, Queues};
-use odonata_engine::{List, NIL, SparseStore};
-use odonata_workload::Access;
-use odonata_workload::collective::Rules;
+use odonata_engine::{List, SparseStore};
 pub(crate) use one_sided::ArrivedAccess;
 use one_sided::Windows;
 use progress::DeferredWork;
@@ -47,8 +48,6 @@ use sequence::SequenceNumbers;
 #[derive(Debug)]
 pub(crate) struct Mpi {
     pub(crate) settings: settings::Mpi,
-    /// Algorithms of collectives.
-    pub(crate) rules: Rules,
     pub(crate) layout: Layout,
     pub(crate) calls: Calls,
     pub(crate) matching: Matching,
@@ -83,8 +82,7 @@ impl Mpi {
         };
         Mpi {
             settings: params.mpi.clone(),
-            rules: params.rules,
-            calls: Calls::new(),
+            calls: Calls::new(params.rules),
             matching: Matching::new(cells(ranks, |_| Queues::default())),
             requests: Requests::new(cells(ranks, |_| List::EMPTY)),
             sequences: SequenceNumbers::new(first_chain, chains),
@@ -92,42 +90,6 @@ impl Mpi {
             deferred: DeferredWork::new(cells(ranks, |_| List::EMPTY), calls),
             windows: Windows::new(),
             layout,
-        }
-    }
-
-    /// The way of a message that the library sends.
-    #[inline]
-    pub(crate) fn route(&self, message: &OutgoingMessage) -> MessageRoute {
-        let (from, to, counted, request) = match message.payload {
-            Payload::Eager { from, to, request, .. } => {
-                let leaves = !self.is_acknowledged(from, to, message.bytes);
-                (from, to, Some(message.bytes), if leaves { request } else { NIL })
-            }
-            Payload::Rts { from, to, bytes, .. } => (from, to, Some(bytes), NIL),
-            Payload::RendezvousData { from, to, request, .. } => match self.settings.rendezvous {
-                RendezvousForm::Put => (from, to, None, request),
-                RendezvousForm::Get => (from, to, None, NIL),
-            },
-            Payload::Access {
-                from,
-                to,
-                access: Access::Put | Access::Accumulate | Access::GetAccumulate,
-                ..
-            }
-            | Payload::Fetched { from, to, .. } => (from, to, Some(message.bytes), NIL),
-            Payload::Cts { from, to, .. }
-            | Payload::Ack { from, to, .. }
-            | Payload::Access { from, to, .. }
-            | Payload::Lock { from, to, .. }
-            | Payload::Unlock { from, to, .. }
-            | Payload::Epoch { from, to, .. } => (from, to, None, NIL),
-            _ => unreachable!("the library sends messages of MPI only"),
-        };
-        MessageRoute {
-            from,
-            to,
-            counted,
-            request,
         }
     }
 }

@@ -231,7 +231,7 @@ impl Observers {
     #[inline(always)]
     pub(crate) fn acts_for<M: Uses>(&self) -> Cause {
         match self.are_on::<M>() {
-            true => Cause(self.lost.save()),
+            true => Cause(self.lost.stamps.save()),
             false => Cause(None),
         }
     }
@@ -240,7 +240,7 @@ impl Observers {
     #[inline(always)]
     pub(crate) fn act_again_for<M: Uses>(&mut self, cause: Cause) {
         if M::OBSERVED {
-            self.lost.restore(cause.0);
+            self.lost.stamps.restore(cause.0);
         }
     }
 
@@ -268,7 +268,7 @@ impl Observers {
     #[inline(always)]
     pub(crate) fn tag_of_effect<M: Uses>(&mut self) -> u32 {
         match self.are_on::<M>() {
-            true => self.lost.cause(),
+            true => self.lost.stamps.cause(),
             false => NIL,
         }
     }
@@ -278,7 +278,7 @@ impl Observers {
     pub(crate) fn effect_begins(&mut self, tag: u32) -> Cause {
         match tag {
             NIL => Cause(None),
-            tag => Cause(self.lost.act_for(tag)),
+            tag => Cause(self.lost.stamps.act_for(tag)),
         }
     }
 
@@ -286,7 +286,7 @@ impl Observers {
     #[inline]
     pub(crate) fn effects_end<M: Uses>(&mut self) {
         if self.are_on::<M>() {
-            self.lost.forget_causes();
+            self.lost.stamps.forget_causes();
         }
     }
 
@@ -294,7 +294,7 @@ impl Observers {
     #[inline]
     pub(crate) fn tag_of_message<M: Uses>(&self) -> Carried {
         match self.are_on::<M>() {
-            true => self.lost.carried(),
+            true => self.lost.stamps.carried(),
             false => Carried::default(),
         }
     }
@@ -308,6 +308,6 @@ impl Observers {
     /// The event is the arrival or departure of a message of `job`, which carries `tag`.
     #[inline]
     pub(crate) fn message_acts(&mut self, now: Time, job: u16, tag: Carried) {
-        self.lost.is_now(Stamp::carried(now, job, tag));
+        self.lost.stamps.is_now(Stamp::carried(now, job, tag));
     }
 }

@@ -79,7 +79,7 @@ impl Hosts {
             to,
             counted,
             request,
-        } = self.mpi.route(message);
+        } = message.route(&self.mpi.settings, &self.layout);
         if let Some(bytes) = counted {
             self.observers.data_are_sent::<C>(from, bytes);
         }
@@ -375,9 +375,12 @@ impl Hosts {
                 exclusive,
                 request,
             } => self.ask_mpi(ctx, |mpi, turn| {
-                mpi.lock_arrives::<C>(turn, (to, comm), (from, request), exclusive);
+                mpi.windows
+                    .lock_arrives::<C>(turn, &mpi.settings, (to, comm), (from, request), exclusive);
             }),
-            Payload::Unlock { to, comm, .. } => self.ask_mpi(ctx, |mpi, turn| mpi.unlock_arrives::<C>(turn, to, comm)),
+            Payload::Unlock { to, comm, .. } => self.ask_mpi(ctx, |mpi, turn| {
+                mpi.windows.unlock_arrives::<C>(turn, &mpi.settings, to, comm)
+            }),
             Payload::Epoch { from, to, comm, ends } => {
                 self.ask_mpi(ctx, |mpi, turn| mpi.epoch_arrives::<C>(turn, (to, from), comm, ends));
                 self.advance(ctx, to);

@@ -13,6 +13,7 @@ mod flow_waits;
 mod late_tails;
 mod link;
 mod link_traversal;
+mod packet_credits;
 mod port;
 mod vc_ranges;
 
@@ -29,13 +30,13 @@ pub use vc_ranges::VirtualChannels;
 
 use crate::boundary::RemoteLoss;
 use crate::features::{HandlerContext, Uses};
-use crate::observe::{Observed, Observer, Observers};
+use crate::observe::{Observed, Observer, Observers, Saturation};
 use crate::{FabricEvent, Traffic};
-use credits::{Credit, CreditsInFlight};
 use exhaustion::Exhaustion;
 use late_tails::LateTails;
 use link::LinkEntry;
-use odonata_engine::{CacheLine, Mode, Pool, Store, Time};
+use odonata_engine::{CacheLine, Mode, Store, Time};
+use packet_credits::PacketCredits;
 
 /// The sending sides of all links (router ports, then NICs; see [`link`]).
 #[derive(Debug)]
@@ -43,11 +44,9 @@ pub(crate) struct Flow {
     pub(crate) links: Links,
     ports: Store<OutPort>,
     vcs: Store<OutVc>,
-    in_flight: Store<CreditsInFlight>,
-    /// Credits that do not fit into the fixed places of their port.
-    credits: Pool<Credit>,
+    packet_credits: PacketCredits,
     /// Credits of single flits, with pipelined routers.
-    flits: FlitCredits,
+    pub(crate) flits: FlitCredits,
     /// The instruments; stored here because credits are counted wherever the model asks for room.
     pub(crate) observers: Observers,
     /// Links shared with flows.
@@ -64,8 +63,7 @@ pub(crate) struct Flow {
 odonata_engine::journalled!(Flow {
     ports,
     vcs,
-    in_flight,
-    credits,
+    packet_credits,
     flits,
     observers,
     coupling,
@@ -91,15 +89,13 @@ impl Flow {
     ) -> Self {
         let exhaustion = Exhaustion::new(links.ports, levels, room);
         let packet_links = if flits { 0 } else { links.len() };
-        let in_flight = (0..packet_links).map(|link| CreditsInFlight::none(links.credit_number(links.entry(link))));
-        let in_flight = in_flight.collect();
+        let delays = (0..packet_links).map(|link| links.credit_number(links.entry(link)));
         Flow {
             ports: Store::from_vec((0..links.len()).map(|link| OutPort::idle(links.entry(link))).collect()),
             vcs: Store::filled(links.vcs() as usize, OutVc::IDLE),
-            in_flight: Store::from_vec(in_flight),
+            packet_credits: PacketCredits::new(delays),
             flits: FlitCredits::new(if flits { links.len() as usize } else { 0 }),
             links,
-            credits: Pool::new(),
             observers,
             coupling,
             late_tails: LateTails::default(),
@@ -162,18 +158,6 @@ impl Flow {
         self.flits.prefetch(first, links);
     }
 
-    /// Prefetches the last credits of `link`, of single flits.
-    #[inline(always)]
-    pub(crate) fn prefetch_flit_credits<M: Mode>(&self, link: u32) {
-        self.flits.prefetch_last::<M>(link);
-    }
-
-    /// Prefetches the first credits of `link`, of single flits, if [they will be counted](Self::count_overdue_flits).
-    #[inline(always)]
-    pub(crate) fn prefetch_due_flits<M: Mode>(&self, link: u32, overdue: Time) {
-        self.flits.prefetch_first::<M>(link, overdue);
-    }
-
     /// Prefetches the state from which the load of `link` is computed.
     #[inline(always)]
     pub(crate) fn prefetch_load(&self, link: u32) {
@@ -197,13 +181,13 @@ impl Flow {
 
     #[inline(always)]
     pub(crate) fn prefetch_credits(&self, link: u32) {
-        self.in_flight.prefetch(link);
+        self.packet_credits.prefetch(link);
     }
 
     /// The delay of a credit of `link` to its sender. Not with pipelined routers.
     #[inline(always)]
     pub(crate) fn credit_delay<M: Mode>(&self, link: u32) -> Time {
-        self.links.credit_delay::<M>(self.in_flight.trusted::<M>(link).delay)
+        self.links.credit_delay::<M>(self.packet_credits.delay::<M>(link))
     }
 
     /// Receives a loss of a packet from another part, or of a packet there that has freed a buffer.
@@ -245,11 +229,6 @@ impl Flow {
             .message_waits::<M>(link, self.ports.trusted::<M>(link), (slot, owner), now);
     }
 
-    /// The [front](crate::observe::lost) of NIC `link`.
-    pub(crate) fn front_of_nic(&self, link: u32) -> u32 {
-        self.links.buffers + (link - self.links.ports)
-    }
-
     /// Closes, for the instruments, the waits that last at `now`.
     pub(crate) fn close_waits(&mut self, now: Time) {
         self.observers.contention.close(self.ports.iter(), now);
@@ -263,9 +242,9 @@ impl Flow {
     /// Bytes per link without credits in flight, and per virtual channel.
     pub(crate) const BYTES_PER_LINK: usize = Links::BYTES_PER_LINK + size_of::<OutPort>();
     /// Bytes per router port, in addition to those of its link.
-    pub(crate) const BYTES_PER_PORT: usize = Exhaustion::BYTES_PER_PORT;
+    pub(crate) const BYTES_PER_PORT: usize = Exhaustion::BYTES_PER_PORT + Saturation::BYTES_PER_PORT;
     /// Bytes of the credits in flight per link, for credits of packets.
-    pub(crate) const CREDIT_BYTES_PER_LINK: usize = size_of::<CreditsInFlight>();
+    pub(crate) const CREDIT_BYTES_PER_LINK: usize = PacketCredits::BYTES_PER_LINK;
     pub(crate) const BYTES_PER_CHANNEL: usize = size_of::<OutVc>();
 
     /// A packet of `owner` from input port `input` occupies `link` until `free_at` on virtual channel `vc`, and takes
@@ -412,7 +391,7 @@ impl Flow {
         self.set_awaits_credit::<C>(link, true);
         let due = match self.channels_in_need::<C>(link) {
             None => self.earliest_credit::<C>(link, ctx.now()),
-            Some(channels) => self.earliest_credit_of::<C>(link, channels, ctx.now()),
+            Some(channels) => self.packet_credits.earliest_of::<C>(link, channels, ctx.now()),
         };
         if let Some(due) = due {
             self.wake_up(ctx, link, due);

@@ -7,6 +7,7 @@
 //! | instrument | records |
 //! |---|---|
 //! | [`Statistics`] | counters of links, nodes and traffic; latencies; time series; sampling periods |
+//! | [`Saturation`] | of router ports: how long the buffers behind the link are exhausted |
 //! | [`Queues`] | of chosen links: how full buffers are, how many packets wait, how long the link stalls |
 //! | [`Contention`] | which traffic delays which ([`blame`]), and what each message loses by its waits ([`lost`]) |
 //!
@@ -19,6 +20,7 @@ mod contention;
 mod facts;
 pub(crate) mod lost;
 pub(crate) mod queues;
+pub(crate) mod saturation;
 pub(crate) mod statistics;
 
 pub(crate) use blame::{BlameLedger, has_input_lines};
@@ -28,6 +30,7 @@ pub(crate) use facts::{
 };
 pub(crate) use lost::{LostTime, OwnWait};
 pub(crate) use queues::Queues;
+pub(crate) use saturation::Saturation;
 pub(crate) use statistics::{Statistics, Transmission};
 
 use crate::boundary::RemoteLoss;
@@ -43,11 +46,13 @@ use odonata_topology::LinkClass;
 #[derive(Debug)]
 pub(crate) struct Observers {
     pub(crate) statistics: Statistics,
+    pub(crate) saturation: Saturation,
     pub(crate) queues: Queues,
     pub(crate) contention: Contention,
 }
 odonata_engine::journalled!(Observers {
     statistics,
+    saturation,
     queues,
     contention
 });
@@ -61,6 +66,7 @@ macro_rules! pass_on {
                 #[inline(always)]
                 fn $fact<M: Uses $(, $generic)?>(&mut self, $($argument: $type),*) {
                     self.statistics.$fact::<M $(, $generic)?>($($argument),*);
+                    self.saturation.$fact::<M $(, $generic)?>($($argument),*);
                     self.queues.$fact::<M $(, $generic)?>($($argument),*);
                     self.contention.$fact::<M $(, $generic)?>($($argument),*);
                 }
@@ -86,6 +92,9 @@ pass_on! {
     fn fifo_is_held(buffer: u32, owner: Traffic);
     fn credits_are_taken(channel: u32, flits: u32, now: Time);
     fn credit_arrives(channel: (u32, Traffic), flits: u32, due: Time, tag: Tag, is_awaited: bool);
+    fn link_is_exhausted(link: u32, now: Time);
+    fn link_has_room(link: u32, since: Time);
+    fn short_link_sends(link: u32, is_exhausted: bool, now: Time);
     fn port_stalls(link: u32);
     fn port_resumes(link: u32, since: Time, now: Time);
     fn port_sends(port: (u32, LinkClass), at: Time, sent: Transmission);

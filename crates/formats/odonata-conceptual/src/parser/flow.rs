@@ -2,125 +2,124 @@
 
 use super::super::ast::{Bound, Expr, RandomLimits, StmtKind, Warmup};
 use super::super::lexer::Tok;
-use super::statement::unit_of_time;
+use super::expression::{expr, ranges};
+use super::statement::{body, take_unit_of_time, unit_of_time};
 use super::{Parsed, Parser};
 
-impl Parser {
-    pub(super) fn repetition(&mut self) -> Parsed<StmtKind> {
-        if self.eat("each") {
-            let name = self.declared()?;
-            self.expect("in")?;
-            let ranges = self.ranges()?;
-            return Ok(StmtKind::Each {
-                name,
-                ranges,
-                body: self.body()?,
-            });
-        }
-        let count = self.expr()?;
-        if self.eat("repetition") {
-            let warmup = self.warmup(false)?;
-            return Ok(StmtKind::Repeat {
-                count,
-                warmup,
-                body: self.body()?,
-            });
-        }
-        let Some(unit) = unit_of_time(self.word()) else {
-            return self.unexpected("REPETITIONS or a unit of time");
-        };
-        self.advance();
-        let warmup = self.warmup(true)?;
-        Ok(StmtKind::Timed {
-            limit: count,
-            unit,
-            warmup,
-            body: self.body()?,
-        })
+pub(super) fn repetition(parser: &mut Parser) -> Parsed<StmtKind> {
+    if parser.eat("each") {
+        let name = parser.declared()?;
+        parser.expect("in")?;
+        let ranges = ranges(parser)?;
+        return Ok(StmtKind::Each {
+            name,
+            ranges,
+            body: body(parser)?,
+        });
     }
-
-    fn warmup(&mut self, timed: bool) -> Parsed<Option<Warmup>> {
-        if !self.eat("plus") {
-            return Ok(None);
-        }
-        let count = self.expr()?;
-        self.expect("warmup")?;
-        let mut unit = 1;
-        if timed {
-            unit = self.unit_of_time()?;
-        } else {
-            self.expect("repetition")?;
-        }
-        let synchronize = self.eat("and");
-        if synchronize {
-            self.expect("a")?;
-            self.expect("synchronization")?;
-        }
-        Ok(Some(Warmup {
+    let count = expr(parser)?;
+    if parser.eat("repetition") {
+        let warmup = warmup(parser, false)?;
+        return Ok(StmtKind::Repeat {
             count,
-            unit,
-            synchronize,
-        }))
+            warmup,
+            body: body(parser)?,
+        });
     }
+    let Some(unit) = unit_of_time(parser.word()) else {
+        return parser.unexpected("REPETITIONS or a unit of time");
+    };
+    parser.advance();
+    let warmup = warmup(parser, true)?;
+    Ok(StmtKind::Timed {
+        limit: count,
+        unit,
+        warmup,
+        body: body(parser)?,
+    })
+}
 
-    pub(super) fn bindings(&mut self) -> Parsed<StmtKind> {
-        let mut bindings = Vec::new();
-        loop {
-            let name = self.declared()?;
-            self.expect("be")?;
-            let bound = if self.is("a") && matches!(self.peek(1), Tok::Word("random")) {
-                self.advance();
-                self.advance();
-                self.expect("task")?;
-                Bound::Random(self.limits()?)
-            } else if matches!(self.tok(), Tok::Word("task" | "all")) {
-                Bound::Tasks(self.tasks()?)
-            } else {
-                Bound::Value(self.expr()?)
-            };
-            bindings.push((name, bound));
-            if !self.eat("and") {
-                break;
-            }
-        }
-        self.expect("while")?;
-        Ok(StmtKind::Let {
-            bindings,
-            body: self.body()?,
-        })
+fn warmup(parser: &mut Parser, timed: bool) -> Parsed<Option<Warmup>> {
+    if !parser.eat("plus") {
+        return Ok(None);
     }
+    let count = expr(parser)?;
+    parser.expect("warmup")?;
+    let mut unit = 1;
+    if timed {
+        unit = take_unit_of_time(parser)?;
+    } else {
+        parser.expect("repetition")?;
+    }
+    let synchronize = parser.eat("and");
+    if synchronize {
+        parser.expect("a")?;
+        parser.expect("synchronization")?;
+    }
+    Ok(Some(Warmup {
+        count,
+        unit,
+        synchronize,
+    }))
+}
 
-    fn limits(&mut self) -> Parsed<RandomLimits> {
-        if self.eat("other") {
-            self.expect("than")?;
-            return Ok(RandomLimits::Other(self.expr()?));
+pub(super) fn bindings(parser: &mut Parser) -> Parsed<StmtKind> {
+    let mut bindings = Vec::new();
+    loop {
+        let name = parser.declared()?;
+        parser.expect("be")?;
+        let bound = if parser.is("a") && matches!(parser.peek(1), Tok::Word("random")) {
+            parser.advance();
+            parser.advance();
+            parser.expect("task")?;
+            Bound::Random(limits(parser)?)
+        } else if matches!(parser.tok(), Tok::Word("task" | "all")) {
+            Bound::Tasks(super::tasks(parser)?)
+        } else {
+            Bound::Value(expr(parser)?)
+        };
+        bindings.push((name, bound));
+        if !parser.eat("and") {
+            break;
         }
-        if self.eat("less") {
-            self.expect("than")?;
-            let limit = self.expr()?;
-            return Ok(RandomLimits::Less(limit, self.but_not()?));
-        }
-        if self.eat("greater") {
-            self.expect("than")?;
-            let limit = self.expr()?;
-            return Ok(RandomLimits::Greater(limit, self.but_not()?));
-        }
-        if self.eat("in") {
-            self.expect_sign("[")?;
-            let low = self.expr()?;
-            self.expect_sign(",")?;
-            let high = self.expr()?;
-            self.expect_sign("]")?;
-            return Ok(RandomLimits::In(low, high, self.but_not()?));
-        }
-        Ok(RandomLimits::None)
     }
+    parser.expect("while")?;
+    Ok(StmtKind::Let {
+        bindings,
+        body: body(parser)?,
+    })
+}
 
-    fn but_not(&mut self) -> Parsed<Option<Expr>> {
-        if !self.eat("but") {
-            return Ok(None);
-        }
-        self.expect("not")?;
-        Ok(Some(self.expr()?))
+fn limits(parser: &mut Parser) -> Parsed<RandomLimits> {
+    if parser.eat("other") {
+        parser.expect("than")?;
+        return Ok(RandomLimits::Other(expr(parser)?));
     }
+    if parser.eat("less") {
+        parser.expect("than")?;
+        let limit = expr(parser)?;
+        return Ok(RandomLimits::Less(limit, but_not(parser)?));
+    }
+    if parser.eat("greater") {
+        parser.expect("than")?;
+        let limit = expr(parser)?;
+        return Ok(RandomLimits::Greater(limit, but_not(parser)?));
+    }
+    if parser.eat("in") {
+        parser.expect_sign("[")?;
+        let low = expr(parser)?;
+        parser.expect_sign(",")?;
+        let high = expr(parser)?;
+        parser.expect_sign("]")?;
+        return Ok(RandomLimits::In(low, high, but_not(parser)?));
+    }
+    Ok(RandomLimits::None)
+}
+
+fn but_not(parser: &mut Parser) -> Parsed<Option<Expr>> {
+    if !parser.eat("but") {
+        return Ok(None);
+    }
+    parser.expect("not")?;
+    Ok(Some(expr(parser)?))
 }

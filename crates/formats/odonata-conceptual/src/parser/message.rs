@@ -3,6 +3,7 @@
 use super::super::ast::{Expr, Message, Multiplier, ReceiveAs, Reduction, ResultAs, Tag};
 use super::super::diagnostic::Span;
 use super::super::lexer::Tok;
+use super::expression::{at_expr, expr};
 use super::{Parsed, Parser};
 
 /// Bytes of the data types. INTEGER is C's int; PAGE is 4096 bytes.
@@ -37,289 +38,279 @@ struct Shape {
     others: Vec<Expr>,
 }
 
-impl Parser {
-    pub(super) fn word(&self) -> &'static str {
-        match self.tok() {
-            Tok::Word(word) => word,
-            _ => "",
-        }
+/// `A` or an expression.
+fn count(parser: &mut Parser) -> Parsed<Option<Expr>> {
+    if parser.eat("a") {
+        Ok(None)
+    } else {
+        Ok(Some(expr(parser)?))
     }
+}
 
-    /// `A` or an expression.
-    fn count(&mut self) -> Parsed<Option<Expr>> {
-        if self.eat("a") {
-            Ok(None)
-        } else {
-            Ok(Some(self.expr()?))
-        }
+fn unique(parser: &mut Parser) {
+    if !parser.eat("unique") {
+        parser.eat("nonunique");
     }
+}
 
-    fn unique(&mut self) {
-        if !self.eat("unique") {
-            self.eat("nonunique");
+fn take_multiplier(parser: &mut Parser) -> Parsed<Multiplier> {
+    match multiplier(parser.word()) {
+        Some(found) => {
+            parser.advance();
+            Ok(found)
         }
+        None => parser.unexpected("a unit (BYTES, WORDS, KILOBYTE, ...)"),
     }
+}
 
-    fn take_multiplier(&mut self) -> Parsed<Multiplier> {
-        match multiplier(self.word()) {
-            Some(found) => {
-                self.advance();
-                Ok(found)
+pub(super) fn take_data_type(parser: &mut Parser) -> Parsed<(&'static str, Span)> {
+    let found = (parser.word(), parser.span());
+    if data_type(found.0).is_none() {
+        return parser.unexpected("a data type (BYTES, INTEGERS, DOUBLEWORDS, ...)");
+    }
+    parser.advance();
+    Ok(found)
+}
+
+fn aligned_follows(parser: &Parser, ahead: usize) -> bool {
+    matches!(parser.peek(ahead), Tok::Word("aligned" | "misaligned"))
+}
+
+/// The part between the count and the word MESSAGES; without sizes before a data type.
+fn shape(parser: &mut Parser, sizes: bool) -> Parsed<Shape> {
+    let mut shape = Shape::default();
+    unique(parser);
+    loop {
+        if parser.eat("unaligned") {
+            return Ok(shape);
+        }
+        let begin = parser.at;
+        // A function name before a parenthesis is a function, even if it is also a unit (BITS).
+        let quantity = if at_expr(parser) { Some(expr(parser)?) } else { None };
+        if multiplier(parser.word()).is_some() && aligned_follows(parser, 1) {
+            parser.advance();
+            parser.advance();
+            shape.aligned = true;
+            shape.others.extend(quantity);
+            return Ok(shape);
+        }
+        match quantity {
+            Some(quantity) if sizes && shape.size.is_none() => {
+                shape.size = Some((Some(quantity), take_multiplier(parser)?));
             }
-            None => self.unexpected("a unit (BYTES, WORDS, KILOBYTE, ...)"),
-        }
-    }
-
-    pub(super) fn take_data_type(&mut self) -> Parsed<(&'static str, Span)> {
-        let found = (self.word(), self.span());
-        if data_type(found.0).is_none() {
-            return self.unexpected("a data type (BYTES, INTEGERS, DOUBLEWORDS, ...)");
-        }
-        self.advance();
-        Ok(found)
-    }
-
-    fn aligned_follows(&self, ahead: usize) -> bool {
-        matches!(self.peek(ahead), Tok::Word("aligned" | "misaligned"))
-    }
-
-    /// The part between the count and the word MESSAGES; without sizes before a data type.
-    fn shape(&mut self, sizes: bool) -> Parsed<Shape> {
-        let mut shape = Shape::default();
-        self.unique();
-        loop {
-            if self.eat("unaligned") {
+            // No alignment either: the missing word is reported here.
+            Some(_) => {
+                parser.at = begin;
                 return Ok(shape);
             }
-            let begin = self.at;
-            // A function name before a parenthesis is a function, even if it is also a unit (BITS).
-            let quantity = if self.at_expr() { Some(self.expr()?) } else { None };
-            if multiplier(self.word()).is_some() && self.aligned_follows(1) {
-                self.advance();
-                self.advance();
-                shape.aligned = true;
-                shape.others.extend(quantity);
-                return Ok(shape);
+            None if sizes && shape.size.is_none() && matches!(parser.peek(1), Tok::Word("sized")) => {
+                let (word, _) = take_data_type(parser)?;
+                parser.advance();
+                shape.size = Some((None, Multiplier::Bytes(data_type(word).unwrap_or(1))));
             }
-            match quantity {
-                Some(quantity) if sizes && shape.size.is_none() => {
-                    shape.size = Some((Some(quantity), self.take_multiplier()?));
-                }
-                // No alignment either: the missing word is reported here.
-                Some(_) => {
-                    self.at = begin;
-                    return Ok(shape);
-                }
-                None if sizes && shape.size.is_none() && matches!(self.peek(1), Tok::Word("sized")) => {
-                    let (word, _) = self.take_data_type()?;
-                    self.advance();
-                    shape.size = Some((None, Multiplier::Bytes(data_type(word).unwrap_or(1))));
-                }
-                None => return Ok(shape),
-            }
+            None => return Ok(shape),
         }
     }
+}
 
-    /// WITH or WITHOUT DATA TOUCHING or VERIFICATION: whether verification is requested, if given.
-    fn touch(&mut self) -> Parsed<Option<bool>> {
-        if !matches!(self.tok(), Tok::Word("with" | "without"))
-            || !matches!(self.peek(1), Tok::Word("data" | "verification"))
-        {
-            return Ok(None);
-        }
-        let with = self.is("with");
-        self.advance();
-        if self.eat("verification") {
-            return Ok(Some(with));
-        }
-        self.expect("data")?;
-        self.expect("touching")?;
-        Ok(Some(false))
+/// WITH or WITHOUT DATA TOUCHING or VERIFICATION: whether verification is requested, if given.
+fn touch(parser: &mut Parser) -> Parsed<Option<bool>> {
+    if !matches!(parser.tok(), Tok::Word("with" | "without"))
+        || !matches!(parser.peek(1), Tok::Word("data" | "verification"))
+    {
+        return Ok(None);
     }
+    let with = parser.is("with");
+    parser.advance();
+    if parser.eat("verification") {
+        return Ok(Some(with));
+    }
+    parser.expect("data")?;
+    parser.expect("touching")?;
+    Ok(Some(false))
+}
 
-    /// WITHOUT COMPLETION, an extension: the message is never awaited.
-    fn without_completion(&mut self) -> Option<Span> {
-        let span = self.span();
-        let found = self.is("without") && matches!(self.peek(1), Tok::Word("completion"));
-        if found {
-            self.advance();
-            self.advance();
-        }
-        found.then(|| span.to(self.previous()))
+/// WITHOUT COMPLETION, an extension: the message is never awaited.
+fn without_completion(parser: &mut Parser) -> Option<Span> {
+    let span = parser.span();
+    let found = parser.is("without") && matches!(parser.peek(1), Tok::Word("completion"));
+    if found {
+        parser.advance();
+        parser.advance();
     }
+    found.then(|| span.to(parser.previous()))
+}
 
-    fn tag(&mut self) -> Parsed<Option<Tag>> {
-        if !self.eat("using") {
-            return Ok(None);
-        }
-        self.expect("tag")?;
-        if let Tok::Text(text) = self.tok() {
-            let text = text.clone();
-            self.advance();
-            return Ok(Some(Tag::Text(text)));
-        }
-        Ok(Some(Tag::Number(self.expr()?)))
+fn tag(parser: &mut Parser) -> Parsed<Option<Tag>> {
+    if !parser.eat("using") {
+        return Ok(None);
     }
+    parser.expect("tag")?;
+    if let Tok::Text(text) = parser.tok() {
+        let text = text.clone();
+        parser.advance();
+        return Ok(Some(Tag::Text(text)));
+    }
+    Ok(Some(Tag::Number(expr(parser)?)))
+}
 
-    /// A buffer after FROM or INTO: (its expressions, whether it has an offset). FROM also precedes the senders of a
-    /// RECEIVES, which are tasks.
-    fn buffer(&mut self, preposition: &str) -> Parsed<(Vec<Expr>, bool)> {
-        let mut others = Vec::new();
-        let mut offset = false;
-        if !self.is(preposition) || matches!(self.peek(1), Tok::Word("task" | "all")) {
-            return Ok((others, offset));
-        }
-        self.advance();
-        if !matches!(self.tok(), Tok::Word("the" | "buffer")) {
-            others.push(self.expr()?);
-            self.take_multiplier()?;
-            self.expect("into")?;
-            offset = true;
-        }
-        if self.eat("the") {
-            self.expect("default")?;
-            self.expect("buffer")?;
-        } else {
-            self.expect("buffer")?;
-            others.push(self.expr()?);
-        }
-        Ok((others, offset))
+/// A buffer after FROM or INTO: (its expressions, whether it has an offset). FROM also precedes the senders of a
+/// RECEIVES, which are tasks.
+fn buffer(parser: &mut Parser, preposition: &str) -> Parsed<(Vec<Expr>, bool)> {
+    let mut others = Vec::new();
+    let mut offset = false;
+    if !parser.is(preposition) || matches!(parser.peek(1), Tok::Word("task" | "all")) {
+        return Ok((others, offset));
     }
+    parser.advance();
+    if !matches!(parser.tok(), Tok::Word("the" | "buffer")) {
+        others.push(expr(parser)?);
+        take_multiplier(parser)?;
+        parser.expect("into")?;
+        offset = true;
+    }
+    if parser.eat("the") {
+        parser.expect("default")?;
+        parser.expect("buffer")?;
+    } else {
+        parser.expect("buffer")?;
+        others.push(expr(parser)?);
+    }
+    Ok((others, offset))
+}
 
-    /// A description of messages, with its buffer after `preposition`.
-    pub(super) fn message(&mut self, preposition: &str) -> Parsed<Message> {
-        let start = self.span();
-        let count = self.count()?;
-        let shape = self.shape(true)?;
-        if !self.eat("message") {
-            let unit = multiplier(self.word()).is_some();
-            self.unexpected::<()>("MESSAGE").ok();
-            if let (true, Some(error)) = (unit, self.errors.last_mut()) {
-                error.hint =
-                    Some("a number before the unit is the size only after a count: write A 5 BYTE MESSAGE".into());
-            }
-            return Err(super::Stop);
+/// A description of messages, with its buffer after `preposition`.
+pub(super) fn message(parser: &mut Parser, preposition: &str) -> Parsed<Message> {
+    let start = parser.span();
+    let count = count(parser)?;
+    let shape = shape(parser, true)?;
+    if !parser.eat("message") {
+        let unit = multiplier(parser.word()).is_some();
+        parser.unexpected::<()>("MESSAGE").ok();
+        if let (true, Some(error)) = (unit, parser.errors.last_mut()) {
+            error.hint = Some("a number before the unit is the size only after a count: write A 5 BYTE MESSAGE".into());
         }
-        let verification = self.touch()?.unwrap_or(false);
-        let detached = self.without_completion();
-        let tag = self.tag()?;
-        let (buffers, offset) = self.buffer(preposition)?;
-        let mut others = shape.others;
-        others.extend(buffers);
-        Ok(Message {
-            span: start.to(self.previous()),
-            count,
-            size: shape.size,
-            tag,
-            verification,
-            detached,
-            others,
-            aligned: shape.aligned,
-            offset,
-        })
+        return Err(super::Stop);
     }
+    let verification = touch(parser)?.unwrap_or(false);
+    let detached = without_completion(parser);
+    let tag = tag(parser)?;
+    let (buffers, offset) = buffer(parser, preposition)?;
+    let mut others = shape.others;
+    others.extend(buffers);
+    Ok(Message {
+        span: start.to(parser.previous()),
+        count,
+        size: shape.size,
+        tag,
+        verification,
+        detached,
+        others,
+        aligned: shape.aligned,
+        offset,
+    })
+}
 
-    pub(super) fn mode(&mut self) -> Option<bool> {
-        if self.eat("asynchronously") {
-            Some(true)
-        } else if self.eat("synchronously") {
-            Some(false)
-        } else {
-            None
-        }
+pub(super) fn mode(parser: &mut Parser) -> Option<bool> {
+    if parser.eat("asynchronously") {
+        Some(true)
+    } else if parser.eat("synchronously") {
+        Some(false)
+    } else {
+        None
     }
+}
 
-    /// The attributes after `WHO RECEIVES IT`.
-    pub(super) fn receive_as(&mut self) -> Parsed<ReceiveAs> {
-        let start = self.span();
-        let first = self.at;
-        let asynchronous = self.mode();
-        let mut others = Vec::new();
-        if self.eat("as") {
-            self.eat("a");
-            let shape = self.shape(false)?;
-            others.extend(shape.others);
-            self.expect("message")?;
-        }
-        let verification = self.touch()?;
-        let tag = self.tag()?;
-        others.extend(self.buffer("into")?.0);
-        if self.at == first {
-            let span = self.previous();
-            return Err(self.report(
-                "empty WHO RECEIVES",
-                "WHO RECEIVES IT has no attributes".into(),
-                span,
-                Some(
-                    "add an attribute: SYNCHRONOUSLY, AS AN UNALIGNED MESSAGE, USING TAG 1, INTO BUFFER 2, \
-                 ..."
-                    .into(),
-                ),
-            ));
-        }
-        Ok(ReceiveAs {
-            span: start.to(self.previous()),
-            asynchronous,
-            tag,
-            verification,
-            others,
-        })
+/// The attributes after `WHO RECEIVES IT`.
+pub(super) fn receive_as(parser: &mut Parser) -> Parsed<ReceiveAs> {
+    let start = parser.span();
+    let first = parser.at;
+    let asynchronous = mode(parser);
+    let mut others = Vec::new();
+    if parser.eat("as") {
+        parser.eat("a");
+        let shape = shape(parser, false)?;
+        others.extend(shape.others);
+        parser.expect("message")?;
     }
+    let verification = touch(parser)?;
+    let tag = tag(parser)?;
+    others.extend(buffer(parser, "into")?.0);
+    if parser.at == first {
+        let span = parser.previous();
+        return Err(parser.report(
+            "empty WHO RECEIVES",
+            "WHO RECEIVES IT has no attributes".into(),
+            span,
+            Some(
+                "add an attribute: SYNCHRONOUSLY, AS AN UNALIGNED MESSAGE, USING TAG 1, INTO BUFFER 2, \
+             ..."
+                .into(),
+            ),
+        ));
+    }
+    Ok(ReceiveAs {
+        span: start.to(parser.previous()),
+        asynchronous,
+        tag,
+        verification,
+        others,
+    })
+}
 
-    /// A count of items of a reducible type.
-    pub(super) fn reduction(&mut self) -> Parsed<Reduction> {
-        let start = self.span();
-        let count = self.count()?;
-        let shape = self.shape(false)?;
-        let item = self.take_data_type()?;
-        let mut others = shape.others;
-        let verification = self.touch()?.unwrap_or(false);
-        match self.tag()? {
-            Some(Tag::Number(tag)) => others.push(tag),
-            Some(Tag::Text(_)) | None => {}
-        }
-        others.extend(self.buffer("from")?.0);
-        Ok(Reduction {
-            span: start.to(self.previous()),
-            count,
-            item,
-            verification,
-            others,
-        })
+/// A count of items of a reducible type.
+pub(super) fn reduction(parser: &mut Parser) -> Parsed<Reduction> {
+    let start = parser.span();
+    let count = count(parser)?;
+    let shape = shape(parser, false)?;
+    let item = take_data_type(parser)?;
+    let mut others = shape.others;
+    let verification = touch(parser)?.unwrap_or(false);
+    match tag(parser)? {
+        Some(Tag::Number(tag)) => others.push(tag),
+        Some(Tag::Text(_)) | None => {}
     }
+    others.extend(buffer(parser, "from")?.0);
+    Ok(Reduction {
+        span: start.to(parser.previous()),
+        count,
+        item,
+        verification,
+        others,
+    })
+}
 
-    /// The attributes after `WHO RECEIVES THE RESULT`.
-    pub(super) fn result_as(&mut self) -> Parsed<ResultAs> {
-        let start = self.span();
-        let first = self.at;
-        let mut others = Vec::new();
-        let what = if self.eat("as") {
-            let count = self.count()?;
-            others.extend(self.shape(false)?.others);
-            Some((count, self.take_data_type()?))
-        } else {
-            None
-        };
-        let verification = self.touch()?;
-        match self.tag()? {
-            Some(Tag::Number(tag)) => others.push(tag),
-            Some(Tag::Text(_)) | None => {}
-        }
-        others.extend(self.buffer("into")?.0);
-        if self.at == first {
-            let span = self.previous();
-            return Err(self.report(
-                "empty WHO RECEIVES",
-                "WHO RECEIVES THE RESULT has no attributes".into(),
-                span,
-                None,
-            ));
-        }
-        Ok(ResultAs {
-            span: start.to(self.previous()),
-            what,
-            verification,
-            others,
-        })
+/// The attributes after `WHO RECEIVES THE RESULT`.
+pub(super) fn result_as(parser: &mut Parser) -> Parsed<ResultAs> {
+    let start = parser.span();
+    let first = parser.at;
+    let mut others = Vec::new();
+    let what = if parser.eat("as") {
+        let count = count(parser)?;
+        others.extend(shape(parser, false)?.others);
+        Some((count, take_data_type(parser)?))
+    } else {
+        None
+    };
+    let verification = touch(parser)?;
+    match tag(parser)? {
+        Some(Tag::Number(tag)) => others.push(tag),
+        Some(Tag::Text(_)) | None => {}
     }
+    others.extend(buffer(parser, "into")?.0);
+    if parser.at == first {
+        let span = parser.previous();
+        return Err(parser.report(
+            "empty WHO RECEIVES",
+            "WHO RECEIVES THE RESULT has no attributes".into(),
+            span,
+            None,
+        ));
+    }
+    Ok(ResultAs {
+        span: start.to(parser.previous()),
+        what,
+        verification,
+        others,
+    })
 }

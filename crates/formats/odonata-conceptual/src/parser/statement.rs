@@ -3,6 +3,11 @@
 use super::super::ast::{CounterAction, IoVerb, ReduceTo, Stmt, StmtKind, Tasks};
 use super::super::keyword::nearest;
 use super::super::lexer::Tok;
+use super::expression::{cond, expr};
+use super::flow::{bindings, repetition};
+use super::local::{io, touches};
+use super::message::{message, mode, receive_as, reduction, result_as};
+use super::report::{log_item, texts};
 use super::{Parsed, Parser, Stop};
 
 /// The keywords that can follow the acting tasks.
@@ -54,280 +59,278 @@ pub(super) fn unit_of_time(word: &str) -> Option<i64> {
     })
 }
 
-impl Parser {
-    pub(super) fn statement(&mut self) -> Parsed<Stmt> {
-        let start = self.span();
-        let kind = self.nested(Self::statement_kind)?;
-        Ok(Stmt {
-            kind,
-            span: start.to(self.previous()),
-        })
-    }
+pub(super) fn statement(parser: &mut Parser) -> Parsed<Stmt> {
+    let start = parser.span();
+    let kind = parser.nested(statement_kind)?;
+    Ok(Stmt {
+        kind,
+        span: start.to(parser.previous()),
+    })
+}
 
-    pub(super) fn body(&mut self) -> Parsed<Box<Stmt>> {
-        Ok(Box::new(self.statement()?))
-    }
+pub(super) fn body(parser: &mut Parser) -> Parsed<Box<Stmt>> {
+    Ok(Box::new(statement(parser)?))
+}
 
-    fn statement_kind(&mut self) -> Parsed<StmtKind> {
-        if self.eat_sign("{") {
-            return self.block();
+fn statement_kind(parser: &mut Parser) -> Parsed<StmtKind> {
+    if parser.eat_sign("{") {
+        return block(parser);
+    }
+    if parser.eat("for") {
+        return repetition(parser);
+    }
+    if parser.eat("let") {
+        return bindings(parser);
+    }
+    if parser.eat("if") {
+        let cond = cond(parser)?;
+        parser.expect("then")?;
+        let yes = body(parser)?;
+        let no = if parser.eat("otherwise") {
+            Some(body(parser)?)
+        } else {
+            None
+        };
+        return Ok(StmtKind::If { cond, yes, no });
+    }
+    if parser.eat("assert") {
+        parser.expect("that")?;
+        let about = parser.text()?.text;
+        parser.expect("with")?;
+        return Ok(StmtKind::Assert {
+            about,
+            cond: cond(parser)?,
+        });
+    }
+    let tasks = super::tasks(parser)?;
+    action(parser, tasks)
+}
+
+fn block(parser: &mut Parser) -> Parsed<StmtKind> {
+    if parser.eat_sign("}") {
+        return Ok(StmtKind::Block(Vec::new()));
+    }
+    let list = super::statements(parser)?;
+    if parser.eat_sign("}") {
+        return Ok(StmtKind::Block(list));
+    }
+    if matches!(
+        parser.tok(),
+        Tok::Word("task" | "all" | "for" | "let" | "if" | "assert") | Tok::Sign("{" | ".")
+    ) {
+        let span = parser.span();
+        return Err(parser.report(
+            "statements not separated by THEN inside braces",
+            "statements inside braces are separated by THEN".into(),
+            span,
+            Some("write THEN between them".into()),
+        ));
+    }
+    parser.unexpected("THEN or \"}\"")
+}
+
+pub(super) fn take_unit_of_time(parser: &mut Parser) -> Parsed<i64> {
+    match unit_of_time(parser.word()) {
+        Some(unit) => {
+            parser.advance();
+            Ok(unit)
         }
-        if self.eat("for") {
-            return self.repetition();
+        None => parser.unexpected("a unit of time (MICROSECONDS to DAYS)"),
+    }
+}
+
+/// What `tasks` do.
+fn action(parser: &mut Parser, tasks: Tasks) -> Parsed<StmtKind> {
+    if let Tok::Name(name) = parser.tok() {
+        if let Some(verb) = io_verb(name) {
+            parser.advance();
+            return io(parser, tasks, verb, false);
         }
-        if self.eat("let") {
-            return self.bindings();
+        let near = nearest(
+            name,
+            [
+                "sends",
+                "send",
+                "receives",
+                "receive",
+                "multicasts",
+                "reduces",
+                "reduce",
+                "synchronizes",
+                "synchronize",
+                "awaits",
+                "await",
+                "computes",
+                "compute",
+                "sleeps",
+                "touches",
+                "logs",
+                "outputs",
+                "resets",
+                "stores",
+                "restores",
+                "asynchronously",
+                "read",
+                "write",
+                "open",
+                "close",
+                "sync",
+            ],
+        )
+        .map(|near| format!("did you mean {}?", near.to_uppercase()));
+        parser.unexpected::<()>("what the tasks do (SEND, RECEIVE, ...)").ok();
+        if let (Some(near), Some(error)) = (near, parser.errors.last_mut()) {
+            error.hint = Some(near);
         }
-        if self.eat("if") {
-            let cond = self.cond()?;
-            self.expect("then")?;
-            let yes = self.body()?;
-            let no = if self.eat("otherwise") {
-                Some(self.body()?)
-            } else {
-                None
+        return Err(Stop);
+    }
+    let mode = mode(parser);
+    let asynchronous = mode.unwrap_or(false);
+    if let (Some(_), Tok::Name(name)) = (mode, parser.tok())
+        && let Some(verb @ (IoVerb::Read | IoVerb::Write)) = io_verb(name)
+    {
+        parser.advance();
+        return io(parser, tasks, verb, asynchronous);
+    }
+    let verb = parser.word();
+    if mode.is_some() && !matches!(verb, "send" | "receive" | "multicast") {
+        return parser.unexpected("SEND, RECEIVE, MULTICAST, READ or WRITE");
+    }
+    if !VERBS.contains(&verb) || matches!(verb, "such" | "who" | "asynchronously" | "synchronously") {
+        return parser.unexpected("what the tasks do (SEND, RECEIVE, ...)");
+    }
+    parser.advance();
+    match verb {
+        "send" => send(parser, tasks, asynchronous),
+        "receive" => {
+            let message = message(parser, "into")?;
+            parser.expect("from")?;
+            Ok(StmtKind::Receive {
+                receivers: tasks,
+                asynchronous,
+                message,
+                senders: super::tasks(parser)?,
+            })
+        }
+        "multicast" => {
+            let message = message(parser, "from")?;
+            parser.expect("to")?;
+            Ok(StmtKind::Multicast {
+                sources: tasks,
+                asynchronous,
+                message,
+                targets: super::tasks(parser)?,
+            })
+        }
+        "reduce" => reduce(parser, tasks),
+        "synchronize" => Ok(StmtKind::Synchronize { tasks }),
+        "await" => {
+            parser.expect("completion")?;
+            Ok(StmtKind::Await { tasks })
+        }
+        "compute" if parser.eat("aggregates") => Ok(StmtKind::Aggregates { tasks }),
+        "compute" | "sleep" => {
+            parser.expect("for")?;
+            let time = expr(parser)?;
+            let unit = take_unit_of_time(parser)?;
+            Ok(StmtKind::Delay {
+                tasks,
+                sleep: verb == "sleep",
+                time,
+                unit,
+            })
+        }
+        "touch" => touches(parser, tasks),
+        "log" => {
+            let mut items = vec![log_item(parser)?];
+            while parser.eat("and") {
+                items.push(log_item(parser)?);
+            }
+            Ok(StmtKind::Log { tasks, items })
+        }
+        "output" => {
+            let texts = texts(parser)?;
+            Ok(StmtKind::Output { tasks, texts })
+        }
+        "reset" | "store" | "restore" => {
+            parser.expect("its")?;
+            parser.expect("counters")?;
+            let action = match verb {
+                "reset" => CounterAction::Reset,
+                "store" => CounterAction::Store,
+                _ => CounterAction::Restore,
             };
-            return Ok(StmtKind::If { cond, yes, no });
+            Ok(StmtKind::Counters { tasks, action })
         }
-        if self.eat("assert") {
-            self.expect("that")?;
-            let about = self.text()?.text;
-            self.expect("with")?;
-            return Ok(StmtKind::Assert {
-                about,
-                cond: self.cond()?,
-            });
-        }
-        let tasks = self.tasks()?;
-        self.action(tasks)
-    }
-
-    fn block(&mut self) -> Parsed<StmtKind> {
-        if self.eat_sign("}") {
-            return Ok(StmtKind::Block(Vec::new()));
-        }
-        let list = self.statements()?;
-        if self.eat_sign("}") {
-            return Ok(StmtKind::Block(list));
-        }
-        if matches!(
-            self.tok(),
-            Tok::Word("task" | "all" | "for" | "let" | "if" | "assert") | Tok::Sign("{" | ".")
-        ) {
-            let span = self.span();
-            return Err(self.report(
-                "statements not separated by THEN inside braces",
-                "statements inside braces are separated by THEN".into(),
-                span,
-                Some("write THEN between them".into()),
-            ));
-        }
-        self.unexpected("THEN or \"}\"")
-    }
-
-    pub(super) fn unit_of_time(&mut self) -> Parsed<i64> {
-        match unit_of_time(self.word()) {
-            Some(unit) => {
-                self.advance();
-                Ok(unit)
-            }
-            None => self.unexpected("a unit of time (MICROSECONDS to DAYS)"),
-        }
-    }
-
-    /// What `tasks` do.
-    fn action(&mut self, tasks: Tasks) -> Parsed<StmtKind> {
-        if let Tok::Name(name) = self.tok() {
-            if let Some(verb) = io_verb(name) {
-                self.advance();
-                return self.io(tasks, verb, false);
-            }
-            let near = nearest(
-                name,
-                [
-                    "sends",
-                    "send",
-                    "receives",
-                    "receive",
-                    "multicasts",
-                    "reduces",
-                    "reduce",
-                    "synchronizes",
-                    "synchronize",
-                    "awaits",
-                    "await",
-                    "computes",
-                    "compute",
-                    "sleeps",
-                    "touches",
-                    "logs",
-                    "outputs",
-                    "resets",
-                    "stores",
-                    "restores",
-                    "asynchronously",
-                    "read",
-                    "write",
-                    "open",
-                    "close",
-                    "sync",
-                ],
-            )
-            .map(|near| format!("did you mean {}?", near.to_uppercase()));
-            self.unexpected::<()>("what the tasks do (SEND, RECEIVE, ...)").ok();
-            if let (Some(near), Some(error)) = (near, self.errors.last_mut()) {
-                error.hint = Some(near);
-            }
-            return Err(Stop);
-        }
-        let mode = self.mode();
-        let asynchronous = mode.unwrap_or(false);
-        if let (Some(_), Tok::Name(name)) = (mode, self.tok())
-            && let Some(verb @ (IoVerb::Read | IoVerb::Write)) = io_verb(name)
-        {
-            self.advance();
-            return self.io(tasks, verb, asynchronous);
-        }
-        let verb = self.word();
-        if mode.is_some() && !matches!(verb, "send" | "receive" | "multicast") {
-            return self.unexpected("SEND, RECEIVE, MULTICAST, READ or WRITE");
-        }
-        if !VERBS.contains(&verb) || matches!(verb, "such" | "who" | "asynchronously" | "synchronously") {
-            return self.unexpected("what the tasks do (SEND, RECEIVE, ...)");
-        }
-        self.advance();
-        match verb {
-            "send" => self.send(tasks, asynchronous),
-            "receive" => {
-                let message = self.message("into")?;
-                self.expect("from")?;
-                Ok(StmtKind::Receive {
-                    receivers: tasks,
-                    asynchronous,
-                    message,
-                    senders: self.tasks()?,
-                })
-            }
-            "multicast" => {
-                let message = self.message("from")?;
-                self.expect("to")?;
-                Ok(StmtKind::Multicast {
-                    sources: tasks,
-                    asynchronous,
-                    message,
-                    targets: self.tasks()?,
-                })
-            }
-            "reduce" => self.reduce(tasks),
-            "synchronize" => Ok(StmtKind::Synchronize { tasks }),
-            "await" => {
-                self.expect("completion")?;
-                Ok(StmtKind::Await { tasks })
-            }
-            "compute" if self.eat("aggregates") => Ok(StmtKind::Aggregates { tasks }),
-            "compute" | "sleep" => {
-                self.expect("for")?;
-                let time = self.expr()?;
-                let unit = self.unit_of_time()?;
-                Ok(StmtKind::Delay {
-                    tasks,
-                    sleep: verb == "sleep",
-                    time,
-                    unit,
-                })
-            }
-            "touch" => self.touches(tasks),
-            "log" => {
-                let mut items = vec![self.log_item()?];
-                while self.eat("and") {
-                    items.push(self.log_item()?);
-                }
-                Ok(StmtKind::Log { tasks, items })
-            }
-            "output" => {
-                let texts = self.texts()?;
-                Ok(StmtKind::Output { tasks, texts })
-            }
-            "reset" | "store" | "restore" => {
-                self.expect("its")?;
-                self.expect("counters")?;
-                let action = match verb {
-                    "reset" => CounterAction::Reset,
-                    "store" => CounterAction::Store,
-                    _ => CounterAction::Restore,
-                };
-                Ok(StmtKind::Counters { tasks, action })
-            }
-            "is" => {
-                self.expect("assigned")?;
-                self.expect("to")?;
-                let processor = if self.eat("a") {
-                    self.expect("random")?;
-                    self.expect("processor")?;
-                    None
-                } else {
-                    self.expect("processor")?;
-                    Some(self.expr()?)
-                };
-                Ok(StmtKind::Assign { tasks, processor })
-            }
-            _ => {
-                self.expect("execute")?;
-                let texts = self.texts()?;
-                Ok(StmtKind::Backend { tasks, texts })
-            }
-        }
-    }
-
-    fn send(&mut self, sources: Tasks, asynchronous: bool) -> Parsed<StmtKind> {
-        let message = self.message("from")?;
-        self.expect("to")?;
-        let unsuspecting = self.eat("unsuspecting");
-        let targets = self.tasks()?;
-        let mut receive = None;
-        if self.is("who") {
-            let span = self.span();
-            if unsuspecting {
-                self.report(
-                    "UNSUSPECTING with WHO RECEIVES",
-                    "an unsuspecting task takes no receive attributes".into(),
-                    span,
-                    None,
-                );
-            }
-            self.advance();
-            self.expect("receive")?;
-            self.expect("it")?;
-            receive = Some(self.receive_as()?);
-        }
-        Ok(StmtKind::Send {
-            sources,
-            asynchronous,
-            message,
-            unsuspecting,
-            targets,
-            receive,
-        })
-    }
-
-    fn reduce(&mut self, sources: Tasks) -> Parsed<StmtKind> {
-        let what = self.reduction()?;
-        let mut to = None;
-        if self.eat("to") {
-            to = Some(if matches!(self.tok(), Tok::Word("task" | "all")) {
-                let tasks = self.tasks()?;
-                let mut result = None;
-                if self.eat("who") {
-                    self.expect("receive")?;
-                    self.expect("the")?;
-                    self.expect("result")?;
-                    result = Some(self.result_as()?);
-                }
-                ReduceTo::Tasks { tasks, result }
+        "is" => {
+            parser.expect("assigned")?;
+            parser.expect("to")?;
+            let processor = if parser.eat("a") {
+                parser.expect("random")?;
+                parser.expect("processor")?;
+                None
             } else {
-                ReduceTo::Same(self.reduction()?)
-            });
+                parser.expect("processor")?;
+                Some(expr(parser)?)
+            };
+            Ok(StmtKind::Assign { tasks, processor })
         }
-        Ok(StmtKind::Reduce { sources, what, to })
+        _ => {
+            parser.expect("execute")?;
+            let texts = texts(parser)?;
+            Ok(StmtKind::Backend { tasks, texts })
+        }
     }
+}
+
+fn send(parser: &mut Parser, sources: Tasks, asynchronous: bool) -> Parsed<StmtKind> {
+    let message = message(parser, "from")?;
+    parser.expect("to")?;
+    let unsuspecting = parser.eat("unsuspecting");
+    let targets = super::tasks(parser)?;
+    let mut receive = None;
+    if parser.is("who") {
+        let span = parser.span();
+        if unsuspecting {
+            parser.report(
+                "UNSUSPECTING with WHO RECEIVES",
+                "an unsuspecting task takes no receive attributes".into(),
+                span,
+                None,
+            );
+        }
+        parser.advance();
+        parser.expect("receive")?;
+        parser.expect("it")?;
+        receive = Some(receive_as(parser)?);
+    }
+    Ok(StmtKind::Send {
+        sources,
+        asynchronous,
+        message,
+        unsuspecting,
+        targets,
+        receive,
+    })
+}
+
+fn reduce(parser: &mut Parser, sources: Tasks) -> Parsed<StmtKind> {
+    let what = reduction(parser)?;
+    let mut to = None;
+    if parser.eat("to") {
+        to = Some(if matches!(parser.tok(), Tok::Word("task" | "all")) {
+            let tasks = super::tasks(parser)?;
+            let mut result = None;
+            if parser.eat("who") {
+                parser.expect("receive")?;
+                parser.expect("the")?;
+                parser.expect("result")?;
+                result = Some(result_as(parser)?);
+            }
+            ReduceTo::Tasks { tasks, result }
+        } else {
+            ReduceTo::Same(reduction(parser)?)
+        });
+    }
+    Ok(StmtKind::Reduce { sources, what, to })
 }

@@ -1,232 +1,25 @@
 //! Calls of ranks: what each begins, how long it occupies its stream, and for how many requests it waits.
 //!
 //! A call counts itself among the requests that it waits for until it has begun everything, so that a request that
-//! completes immediately does not end it halfway. A non-blocking collective is a call of its own without a caller: it
-//! goes on in the background and completes a request.
+//! completes immediately does not end it halfway.
 //!
 //! Calls for file access wait for requests as well; the hosts begin their transfers.
 
 use super::Mpi;
+use super::calls::Call;
+use super::effect::{MpiEffect, OutgoingMessage};
 use super::message::Transmission;
+use super::one_sided::notify_group;
 use super::persistent::PersistentOperation;
-use super::progress::is_mpi_call;
 use super::request::kind::RequestKind;
-use super::request::wait::{Selection, Take};
+use super::request::wait::Selection;
 use crate::context::Uses;
 use crate::failure::{Failure, InvalidOperation};
-use crate::mpi::effect::MpiEffect;
 use crate::observe::Observer;
-use crate::timeline::CallKind;
+use crate::payload::Payload;
 use crate::turn::Turn;
-use odonata_engine::{NIL, Pool, Time};
-use odonata_workload::{Algorithm, Collective, Op, OpId, OpKind, PROC_NULL, Request, Source};
-
-/// The highest bit of an operation's name tells a non-blocking collective from a call.
-const BACKGROUND: u32 = 1 << 31;
-
-/// A call in progress.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Call {
-    /// Time of the call.
-    pub(crate) since: Time,
-    /// End of the time during which its stream is occupied, regardless of requests.
-    pub(crate) busy_until: Time,
-    pub(crate) rank: u32,
-    /// The operation of the program.
-    pub(crate) op: OpId,
-    /// The executor's name of the operation; [`NIL`]: a non-blocking collective.
-    pub(crate) caller: u32,
-    /// Number of requests that it waits for.
-    pub(crate) pending: u32,
-    /// Completed receives that the processor has not begun to handle.
-    pub(crate) receives: u32,
-    /// Time for the copies of their eager messages.
-    pub(crate) copies: Time,
-    /// The [`Schedule`] of a collective, or [`NIL`].
-    pub(crate) schedule: u32,
-    next: u32,
-    /// The requests of which a wait needs only one.
-    pub(crate) selection: Selection,
-    pub(crate) kind: CallKind,
-    /// Whether the request that completed last was for I/O.
-    pub(crate) for_io: bool,
-    /// Whether the library makes progress during the call.
-    pub(crate) in_library: bool,
-}
-
-/// The schedule of a collective, or of a call that consists of collectives.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Schedule {
-    pub(crate) op: Op,
-    /// Next step.
-    pub(crate) step: u32,
-    /// The number of the rank in the communicator, and the number of members.
-    pub(crate) member: u32,
-    pub(crate) members: u32,
-    /// The stamp of its messages (see [`collective`](super::collective)).
-    pub(crate) stamp: u32,
-    /// The request that a non-blocking collective completes, or [`NIL`].
-    pub(crate) request: u32,
-    next: u32,
-    pub(crate) algorithm: Algorithm,
-    /// Sums and copies after the messages of the step.
-    pub(crate) local_work: Time,
-    /// Index of the current collective among those that the operation consists of.
-    pub(crate) part: u8,
-}
-
-odonata_engine::slots!(Call Schedule);
-
-impl Schedule {
-    /// Whether the network interfaces carry it out.
-    #[inline]
-    pub(crate) fn is_offloaded(&self) -> bool {
-        matches!(self.algorithm, Algorithm::Offload { .. })
-    }
-}
-
-impl Call {
-    /// A call of `rank` for `op` at `now`.
-    #[inline]
-    fn new(now: Time, caller: u32, rank: u32, op: &Op) -> Call {
-        Call {
-            since: now,
-            busy_until: now,
-            rank,
-            op: op.id,
-            caller,
-            pending: 0,
-            receives: 0,
-            copies: Time::ZERO,
-            schedule: NIL,
-            next: NIL,
-            selection: Selection::default(),
-            kind: CallKind::of(&op.kind),
-            for_io: false,
-            in_library: is_mpi_call(&op.kind),
-        }
-    }
-
-    /// Whether it is a non-blocking collective.
-    #[inline]
-    pub(crate) fn is_background(&self) -> bool {
-        self.caller == NIL
-    }
-
-    /// Whether it has a [`Schedule`].
-    #[inline]
-    pub(crate) fn is_collective(&self) -> bool {
-        self.schedule != NIL
-    }
-
-    /// Counts a completed request; `copy`: the time for the copy of its message.
-    pub(crate) fn count(&mut self, kind: RequestKind, copy: Time) {
-        self.receives += u32::from(kind == RequestKind::Receive);
-        self.copies += copy;
-        self.for_io = kind == RequestKind::Io;
-    }
-}
-
-/// The calls of the ranks of a part.
-#[derive(Debug)]
-pub(crate) struct Calls {
-    calls: Pool<Call>,
-    schedules: Pool<Schedule>,
-}
-odonata_engine::journalled!(Calls { calls, schedules });
-
-impl Calls {
-    pub(crate) fn new() -> Self {
-        Calls {
-            calls: Pool::new(),
-            schedules: Pool::new(),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn get(&self, slot: u32) -> &Call {
-        self.calls.get(slot)
-    }
-
-    #[inline]
-    pub(crate) fn edit<M: Uses>(&mut self, slot: u32) -> &mut Call {
-        self.calls.edit::<M>(slot)
-    }
-
-    /// The schedule of call `slot`, if it is a collective.
-    #[inline]
-    pub(crate) fn schedule(&self, slot: u32) -> Option<&Schedule> {
-        match self.calls.get(slot).schedule {
-            NIL => None,
-            schedule => Some(self.schedules.get(schedule)),
-        }
-    }
-
-    /// The schedule of call `slot`, which is a collective.
-    #[inline]
-    pub(crate) fn edit_schedule<M: Uses>(&mut self, slot: u32) -> &mut Schedule {
-        self.schedules.edit::<M>(self.calls.get(slot).schedule)
-    }
-
-    /// Gives call `slot` a schedule that completes `request` at its end.
-    pub(crate) fn add_schedule<M: Uses>(&mut self, slot: u32, op: &Op, request: u32) {
-        let schedule = self.schedules.allocate::<M>(Schedule {
-            op: *op,
-            step: 0,
-            member: 0,
-            members: 0,
-            stamp: 0,
-            request,
-            next: NIL,
-            algorithm: Algorithm::Dissemination,
-            local_work: Time::ZERO,
-            part: 0,
-        });
-        self.calls.edit::<M>(slot).schedule = schedule;
-    }
-
-    /// Ends call `slot`.
-    pub(crate) fn end<M: Uses>(&mut self, slot: u32) {
-        let schedule = self.calls.get(slot).schedule;
-        if schedule != NIL {
-            self.schedules.free::<M>(schedule);
-        }
-        self.calls.free::<M>(slot);
-    }
-
-    /// The name of call `slot` among the operations of ranks and the non-blocking collectives.
-    #[inline]
-    pub(crate) fn operation(&self, slot: u32) -> u32 {
-        match self.calls.get(slot).caller {
-            NIL => slot | BACKGROUND,
-            caller => caller,
-        }
-    }
-
-    /// The call that takes numbered request `number` if it completes now because `waiter` waits for exactly this
-    /// request; [`NIL`]: none.
-    pub(crate) fn taker(&self, waiter: u32, number: u32) -> u32 {
-        if waiter == NIL || number == NIL {
-            return NIL;
-        }
-        let call = self.calls.get(waiter);
-        match call.selection.take {
-            Take::All => call.op.0,
-            Take::One | Take::Some => NIL,
-        }
-    }
-
-    /// Non-blocking collectives in progress, in the order of their slots: the rank and the operation that began each.
-    pub(crate) fn background(&self) -> impl Iterator<Item = (u32, Op)> {
-        let calls = self.calls.iter().filter(|call| call.is_background());
-        calls.map(|call| (call.rank, self.schedules.get(call.schedule).op))
-    }
-
-    /// Number of calls in progress.
-    pub(crate) fn live(&self) -> u32 {
-        self.calls.live()
-    }
-}
+use odonata_engine::{NIL, Time};
+use odonata_workload::{Access, Collective, Comm, OneSided, Op, OpId, OpKind, PROC_NULL, Request, Source};
 
 impl Mpi {
     /// Begins the call of operation `op`, which the executor calls `caller`, of `rank`. In the library, the call first
@@ -239,12 +32,9 @@ impl Mpi {
         since: Time,
     ) -> u32 {
         turn.observers.step_begins::<M>(caller, turn.now);
-        let call = Call::new(turn.now, caller, rank, op);
-        let slot = self.calls.calls.allocate::<M>(Call {
-            since,
-            pending: 1,
-            ..call
-        });
+        let mut call = Call::new(turn.now, caller, rank, op);
+        (call.since, call.pending) = (since, 1);
+        let slot = self.calls.begin::<M>(call);
         if call.in_library {
             self.deferred.enter::<M>(rank);
             self.catch_up::<M>(turn, rank);
@@ -386,14 +176,17 @@ impl Mpi {
                 self.requests.free::<M>(rank, request)?;
                 nothing
             }
-            OpKind::Wait { request } => self.await_all::<M>(turn, slot, Selection::all(request, 1)),
-            OpKind::WaitAll { first, count } => self.await_all::<M>(turn, slot, Selection::all(first, count)),
-            OpKind::WaitAny { first, count } => self.await_one::<M>(turn, slot, Selection::one(first, count)),
-            OpKind::WaitSome { first, count } => self.await_one::<M>(turn, slot, Selection::some(first, count)),
-            OpKind::Test { request } => self.take_complete::<M>(turn, slot, Selection::one(request, 1)),
-            OpKind::TestAny { first, count } => self.take_complete::<M>(turn, slot, Selection::one(first, count)),
-            OpKind::TestAll { first, count } => self.take_complete::<M>(turn, slot, Selection::all(first, count)),
-            OpKind::TestSome { first, count } => self.take_complete::<M>(turn, slot, Selection::some(first, count)),
+            OpKind::Wait { .. }
+            | OpKind::WaitAll { .. }
+            | OpKind::WaitAny { .. }
+            | OpKind::WaitSome { .. }
+            | OpKind::Test { .. }
+            | OpKind::TestAny { .. }
+            | OpKind::TestAll { .. }
+            | OpKind::TestSome { .. } => {
+                self.take_requests::<M>(turn, slot, &op.kind);
+                nothing
+            }
             OpKind::Collective(collective) => {
                 self.calls.add_schedule::<M>(slot, op, NIL);
                 self.start_collective::<M>(slot, &collective)?;
@@ -404,7 +197,9 @@ impl Mpi {
             }
             OpKind::CommDup { .. } | OpKind::CommCreate { .. } | OpKind::CommSplit { .. } => {
                 self.calls.add_schedule::<M>(slot, op, NIL);
-                self.start_creation::<M>(slot)?;
+                let schedule = (self.calls.get(slot).schedule, rank);
+                let sequences = &mut self.sequences;
+                (self.calls.schedules).start_creation::<M>(schedule, &self.layout, sequences)?;
                 nothing
             }
             OpKind::OneSided(call) => self.one_sided::<M>(turn, slot, op, call),
@@ -443,7 +238,7 @@ impl Mpi {
     ) -> Result<Time, InvalidOperation> {
         let kind = RequestKind::Collective;
         let request = self.requests.open_numbered::<M>(rank, op.id, request, kind);
-        let slot = self.calls.calls.allocate::<M>(Call::new(turn.now, NIL, rank, op));
+        let slot = self.calls.begin::<M>(Call::new(turn.now, NIL, rank, op));
         self.calls.add_schedule::<M>(slot, op, request);
         turn.observers.background_begins::<M>(self.calls.operation(slot));
         self.start_collective::<M>(slot, collective)?;
@@ -458,38 +253,28 @@ impl Mpi {
         Ok(busy)
     }
 
-    /// Makes call `slot` wait for all selected requests.
-    fn await_all<M: Uses>(
-        &mut self,
-        turn: &mut Turn<'_, MpiEffect>,
-        slot: u32,
-        selection: Selection,
-    ) -> Result<Time, InvalidOperation> {
-        self.requests.await_all::<M>(turn, &mut self.calls, slot, selection);
-        Ok(Time::ZERO)
-    }
-
-    /// Makes call `slot` wait for one of the selected requests.
-    fn await_one<M: Uses>(
-        &mut self,
-        turn: &mut Turn<'_, MpiEffect>,
-        slot: u32,
-        selection: Selection,
-    ) -> Result<Time, InvalidOperation> {
-        self.calls.edit::<M>(slot).selection = selection;
-        self.requests.await_one::<M>(turn, &mut self.calls, slot, selection);
-        Ok(Time::ZERO)
-    }
-
-    /// Makes call `slot` take complete requests among the selected ones.
-    fn take_complete<M: Uses>(
-        &mut self,
-        turn: &mut Turn<'_, MpiEffect>,
-        slot: u32,
-        selection: Selection,
-    ) -> Result<Time, InvalidOperation> {
-        self.requests.take_complete::<M>(turn, &mut self.calls, slot, selection);
-        Ok(Time::ZERO)
+    /// Makes call `slot` wait for requests or take complete ones, as `kind` asks.
+    fn take_requests<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32, kind: &OpKind) {
+        let (calls, requests) = (&mut self.calls, &mut self.requests);
+        let selection = match *kind {
+            OpKind::Wait { request } => {
+                return requests.await_all::<M>(turn, calls, slot, Selection::all(request, 1));
+            }
+            OpKind::WaitAll { first, count } => {
+                return requests.await_all::<M>(turn, calls, slot, Selection::all(first, count));
+            }
+            OpKind::Test { request } => Selection::one(request, 1),
+            OpKind::TestAll { first, count } => Selection::all(first, count),
+            OpKind::WaitAny { first, count } | OpKind::TestAny { first, count } => Selection::one(first, count),
+            OpKind::WaitSome { first, count } | OpKind::TestSome { first, count } => Selection::some(first, count),
+            _ => return,
+        };
+        if matches!(kind, OpKind::WaitAny { .. } | OpKind::WaitSome { .. }) {
+            calls.edit::<M>(slot).selection = selection;
+            requests.await_one::<M>(turn, calls, slot, selection);
+        } else {
+            requests.take_complete::<M>(turn, calls, slot, selection);
+        }
     }
 
     /// Starts persistent request `number` for operation `op` of `rank`; returns the time that it occupies the rank.
@@ -521,6 +306,125 @@ impl Mpi {
             }
             _ => unreachable!("a persistent request is one of these"),
         }
+    }
+    /// Prepares call `slot`, which has a schedule, for `collective`.
+    ///
+    /// # Errors
+    /// The rank is not in the communicator, or the collective cannot run there.
+    fn start_collective<M: Uses>(&mut self, slot: u32, collective: &Collective) -> Result<(), InvalidOperation> {
+        let Call { schedule, rank, .. } = *self.calls.get(slot);
+        (self.calls.schedules).start::<M>((schedule, rank), collective, &self.layout, &mut self.sequences)
+    }
+
+    /// Performs `call`, operation `op` of `rank`, in call `slot`; returns the time that it occupies the rank.
+    fn one_sided<M: Uses>(
+        &mut self,
+        turn: &mut Turn<'_, MpiEffect>,
+        slot: u32,
+        op: &Op,
+        call: OneSided,
+    ) -> Result<Time, InvalidOperation> {
+        let rank = self.calls.get(slot).rank;
+        let first = self.layout.job_of(rank).first_rank;
+        if let Some(Source::Rank(target)) = call.target() {
+            if target == PROC_NULL {
+                return Ok(Time::ZERO);
+            }
+            self.layout.rank_of(rank, call.comm(), target)?;
+        }
+        self.layout.member_of(rank, call.comm())?;
+        match call {
+            OneSided::Access {
+                access,
+                target,
+                bytes,
+                comm,
+            } => {
+                let to = first + self.layout.rank_of(rank, comm, target)?;
+                let request = self.requests.open_access::<M>(rank, op);
+                let (size, fetch) = match access {
+                    Access::Get => (self.settings.rendezvous_control.0, Time::ZERO),
+                    _ => (bytes, self.settings.fetch(&self.layout, (rank, to), bytes)),
+                };
+                let payload = Payload::Access {
+                    from: rank,
+                    to,
+                    access,
+                    bytes,
+                    request,
+                };
+                turn.sends::<M>(OutgoingMessage {
+                    payload,
+                    bytes: size,
+                    created: turn.now,
+                    software: self.settings.send_delay + fetch,
+                    cause: NIL,
+                });
+                Ok(self.settings.send_overhead)
+            }
+            OneSided::Flush { target, comm } => {
+                self.requests
+                    .await_accesses::<M>(turn, &mut self.calls, slot, (target, comm));
+                Ok(Time::ZERO)
+            }
+            OneSided::Fence { comm } => {
+                self.calls.add_schedule::<M>(slot, op, NIL);
+                self.start_collective::<M>(slot, &Collective::Barrier { comm })?;
+                self.requests
+                    .await_accesses::<M>(turn, &mut self.calls, slot, (Source::Any, comm));
+                Ok(Time::ZERO)
+            }
+            OneSided::Lock {
+                target,
+                exclusive,
+                comm,
+            } => {
+                let payload = Payload::Lock {
+                    from: rank,
+                    to: first + self.layout.rank_of(rank, comm, target)?,
+                    comm: comm.0,
+                    exclusive,
+                    request: self.open_request::<M>(slot, RequestKind::Nothing),
+                };
+                turn.sends_control::<M>(&self.settings, payload, self.settings.send_delay);
+                Ok(self.settings.send_overhead)
+            }
+            OneSided::Unlock { target, comm } => {
+                self.calls.add_schedule::<M>(slot, op, NIL);
+                let of = (Source::Rank(target), comm);
+                self.requests.await_accesses::<M>(turn, &mut self.calls, slot, of);
+                Ok(Time::ZERO)
+            }
+            OneSided::Post { group, comm } => {
+                notify_group::<M>(turn, (&self.settings, &self.layout), rank, (group, comm), false)
+            }
+            OneSided::Complete { group, comm } => {
+                self.layout.member_of(rank, group)?;
+                self.calls.add_schedule::<M>(slot, op, NIL);
+                self.requests
+                    .await_accesses::<M>(turn, &mut self.calls, slot, (Source::Any, comm));
+                Ok(Time::ZERO)
+            }
+            OneSided::Start { group, comm } => self.await_group::<M>(slot, (group, comm), false),
+            OneSided::Wait { group, comm } => self.await_group::<M>(slot, (group, comm), true),
+        }
+    }
+
+    /// Makes call `slot` wait for a notice from each other member of `group`.
+    fn await_group<M: Uses>(
+        &mut self,
+        slot: u32,
+        (group, comm): (Comm, Comm),
+        ends: bool,
+    ) -> Result<Time, InvalidOperation> {
+        let rank = self.calls.get(slot).rank;
+        for from in self.layout.others(rank, group)? {
+            let request = self.open_request::<M>(slot, RequestKind::Nothing);
+            if self.windows.await_notice::<M>((rank, from), comm.0, ends, request) {
+                self.withdraw_request::<M>(slot, request);
+            }
+        }
+        Ok(Time::ZERO)
     }
 }
 

@@ -107,6 +107,17 @@ impl Layout {
         (0..group.len()).filter_map(move |member| group.rank(member))
     }
 
+    /// The members of `comm` except `rank`, numbered over all jobs.
+    ///
+    /// # Errors
+    /// `rank` has no such communicator, or is not a member.
+    pub(super) fn others(&self, rank: u32, comm: Comm) -> Result<Vec<u32>, InvalidOperation> {
+        self.member_of(rank, comm)?;
+        let first = self.job_of(rank).first_rank;
+        let members = self.members(rank, comm).map(|member| first + member);
+        Ok(members.filter(|&member| member != rank).collect())
+    }
+
     /// `MPI_Comm_free`.
     ///
     /// # Errors

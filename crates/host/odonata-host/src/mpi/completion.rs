@@ -2,23 +2,24 @@
 //! passed, or a collective continues with its next step.
 
 use super::Mpi;
-use super::call::{Call, Schedule};
+use super::calls::Call;
+use super::collective::Schedule;
 use super::communicator::collective_of;
 use super::effect::MpiEffect;
 use super::matching::{PostedReceive, Poster};
-use super::message::{Sender, Transmission};
+use super::message::Transmission;
+use super::one_sided::end_epoch;
 use super::progress::ProtocolWork;
 use super::request::kind::RequestKind;
 use super::request::wait::Completion;
 use super::sequence::context;
-use super::stamp::stamp;
 use crate::context::Uses;
 use crate::failure::{Failure, InvalidOperation};
 use crate::observe::{Observer, OperationEnd, StepEnd};
 use crate::turn::Turn;
 use odonata_engine::{NIL, Time};
-use odonata_workload::collective::{LocalWork, Step, Transfer, choose_in, local_work, step};
-use odonata_workload::{Collective, Comm, OpKind, Source, Tag};
+use odonata_workload::collective::{Step, Transfer};
+use odonata_workload::{Collective, OpKind, Source, Tag};
 
 impl Mpi {
     /// Completes request `slot`, unless it is [`NIL`].
@@ -121,7 +122,9 @@ impl Mpi {
     #[inline(never)]
     fn handle_completed_receives<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) {
         let operation = self.calls.operation(slot);
-        let by_interface = self.goes_on_in_interfaces(slot);
+        let Call { schedule, rank, .. } = *self.calls.get(slot);
+        let schedules = &self.calls.schedules;
+        let by_interface = schedule != NIL && schedules.goes_on_in_interfaces((schedule, rank), &self.layout);
         let call = self.calls.edit::<M>(slot);
         let receives = std::mem::take(&mut call.receives);
         let copies = std::mem::take(&mut call.copies);
@@ -148,21 +151,6 @@ impl Mpi {
         }
     }
 
-    /// Adds the local work of the current step of call `slot`.
-    #[inline(never)]
-    fn add_local_work<M: Uses>(&mut self, slot: u32, collective: &Collective, step: Step) {
-        let schedule = self.calls.edit_schedule::<M>(slot);
-        let Schedule {
-            algorithm,
-            step: index,
-            member,
-            members,
-            ..
-        } = *schedule;
-        let LocalWork { reduced, copied } = local_work(collective, algorithm, member, members, index, &step);
-        schedule.local_work += self.settings.reduction(reduced) + self.settings.copy(copied);
-    }
-
     /// Ends call `slot`; a non-blocking collective completes its request.
     pub(super) fn end_call<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) {
         let Call {
@@ -175,7 +163,7 @@ impl Mpi {
         let background = caller == NIL;
         if !background && let Some(OpKind::OneSided(call)) = self.calls.schedule(slot).map(|schedule| schedule.op.kind)
         {
-            self.end_epoch::<M>(turn, rank, call);
+            end_epoch::<M>(turn, (&self.settings, &self.layout), rank, call);
         }
         turn.observers.operation_ends::<M>(&OperationEnd {
             operation: self.calls.operation(slot),
@@ -205,105 +193,44 @@ impl Mpi {
         self.complete::<M>(turn, request);
     }
 
-    /// Prepares call `slot` for `collective`.
-    ///
-    /// # Errors
-    /// The rank is not in the communicator, or the collective cannot run there.
-    pub(super) fn start_collective<M: Uses>(
-        &mut self,
-        slot: u32,
-        collective: &Collective,
-    ) -> Result<(), InvalidOperation> {
-        let rank = self.calls.get(slot).rank;
-        let comm = collective.comm();
-        let (member, members) = self.layout.member_of(rank, comm)?;
-        if collective.check(members).is_err() {
-            return Err(InvalidOperation::Collective { members });
-        }
-        let call = self.sequences.next_collective::<M>(&self.layout, rank, comm);
-        let lists = self.layout.lists(rank);
-        let algorithm = choose_in(lists.program, collective, members, &self.rules, &lists);
-        let schedule = self.calls.edit_schedule::<M>(slot);
-        (schedule.member, schedule.members) = (member, members);
-        (schedule.algorithm, schedule.step, schedule.stamp) = (algorithm, 0, stamp(collective, call));
-        Ok(())
-    }
-
-    /// Prepares call `slot`, which creates a communicator, for its first collective.
-    pub(super) fn start_creation<M: Uses>(&mut self, slot: u32) -> Result<(), InvalidOperation> {
-        let rank = self.calls.get(slot).rank;
-        let first = self.calls.schedule(slot).and_then(Schedule::collective);
-        let comm = first.map_or(Comm::WORLD, |collective| collective.comm());
-        self.layout.member_of(rank, comm)?;
-        match first {
-            Some(collective) => self.start_collective::<M>(slot, &collective),
-            None => Ok(()),
-        }
-    }
-
-    /// The collective in progress of call `slot` and its next step; a call that creates a communicator goes on to its
-    /// next collective. `None` if there is no further step, or the call is not a collective.
-    pub(super) fn coming_step<M: Uses>(&mut self, slot: u32) -> Option<(Collective, Step)> {
-        loop {
-            let schedule = self.calls.schedule(slot)?;
-            let collective = schedule.collective()?;
-            if let Some(step) = self.step_of(slot, &collective) {
-                return Some((collective, step));
-            }
-            let next = collective_of(&schedule.op.kind, schedule.part + 1)?;
-            self.calls.edit_schedule::<M>(slot).part += 1;
-            self.start_collective::<M>(slot, &next).ok()?;
-        }
-    }
-
-    /// The current step of call `slot` in its collective.
-    #[inline]
-    pub(super) fn step_of(&self, slot: u32, collective: &Collective) -> Option<Step> {
-        let Schedule {
-            algorithm,
-            step: index,
-            member,
-            members,
-            ..
-        } = *self.calls.schedule(slot)?;
-        let lists = self.layout.lists(self.calls.get(slot).rank);
-        step(collective, algorithm, member, members, index, &lists)
-    }
-
     /// Begins the next step of call `slot` and the steps that start together with it. Returns `false` if there is none
     /// or the call is not a collective.
     pub(super) fn next_step<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32) -> bool {
-        let Some((collective, mut step)) = self.coming_step::<M>(slot) else {
+        let Call { schedule, rank, .. } = *self.calls.get(slot);
+        if schedule == NIL {
+            return false;
+        }
+        let (schedules, layout) = (&mut self.calls.schedules, &self.layout);
+        let Some((collective, mut step)) = schedules.coming_step::<M>((schedule, rank), layout, &mut self.sequences)
+        else {
             return false;
         };
         turn.observers.step_begins::<M>(self.calls.operation(slot), turn.now);
-        let mut busy = match self.calls.schedule(slot) {
-            Some(Schedule { step: 0, .. }) => self.settings.collective_overhead,
+        let mut busy = match self.calls.schedules.get(schedule).step {
+            0 => self.settings.collective_overhead,
             _ => Time::ZERO,
         };
         let call = self.calls.edit::<M>(slot);
         // Counts this loop as pending: a message that has already arrived must not end the step before its send.
         (call.pending, call.busy_until) = (1, turn.now);
         loop {
+            let schedules = &mut self.calls.schedules;
             if self.settings.has_local_work() {
-                self.add_local_work::<M>(slot, &collective, step);
+                schedules.add_local_work::<M>(schedule, &self.settings, &collective, step);
             }
-            self.calls.edit_schedule::<M>(slot).step += 1;
+            schedules.edit::<M>(schedule).step += 1;
             match self.begin_step::<M>(turn, slot, &collective, step, busy) {
                 Ok(occupied) => busy += occupied,
                 Err(why) => {
-                    let rank = self.calls.get(slot).rank;
-                    if let Some(schedule) = self.calls.schedule(slot) {
-                        let op = schedule.op;
-                        turn.fails(Failure::Invalid { rank, op, why });
-                    }
+                    let op = self.calls.schedules.get(schedule).op;
+                    turn.fails(Failure::Invalid { rank, op, why });
                     return false;
                 }
             }
             if !step.more {
                 break;
             }
-            match self.step_of(slot, &collective) {
+            match (self.calls.schedules).step((schedule, rank), &collective, &self.layout) {
                 Some(next) => step = next,
                 None => break,
             }
@@ -326,8 +253,8 @@ impl Mpi {
         step: Step,
         after: Time,
     ) -> Result<Time, InvalidOperation> {
-        let Call { rank, op, .. } = *self.calls.get(slot);
-        let stamp = self.calls.schedule(slot).map_or(0, |schedule| schedule.stamp);
+        let Call { rank, op, schedule, .. } = *self.calls.get(slot);
+        let stamp = self.calls.schedules.get(schedule).stamp;
         let comm = collective.comm();
         let context = context(comm, true);
         if let Some(Transfer { peer, bytes }) = step.recv {
@@ -351,29 +278,15 @@ impl Mpi {
         let request = self.open_request::<M>(slot, RequestKind::Send);
         let send = Transmission {
             after,
-            sender: self.sender(slot, collective),
+            sender: (self.calls.schedules).sender(
+                (schedule, rank),
+                collective,
+                &self.layout,
+                self.settings.offload.delay,
+            ),
             ..Transmission::new(rank, op, stamp, bytes, request)
         };
         Ok(self.send::<M>(turn, send, to, context))
-    }
-
-    /// What sends the message of the current step of call `slot`. The first step of a rank without children in the tree is
-    /// its only one: the processor hands its part over.
-    fn sender(&self, slot: u32, collective: &Collective) -> Sender {
-        let is_only_step = |schedule: &Schedule| schedule.step == 1 && self.step_of(slot, collective).is_none();
-        match self.calls.schedule(slot) {
-            Some(schedule) if !schedule.is_offloaded() => Sender::Library,
-            Some(schedule) if is_only_step(schedule) => Sender::Processor,
-            Some(_) => Sender::Interface(self.settings.offload.delay),
-            None => Sender::Library,
-        }
-    }
-
-    /// Whether the interfaces go on with call `slot`: they carry it out, and it has steps left.
-    fn goes_on_in_interfaces(&self, slot: u32) -> bool {
-        let offloaded = self.calls.schedule(slot).filter(|schedule| schedule.is_offloaded());
-        let collective = offloaded.and_then(Schedule::collective);
-        collective.is_some_and(|collective| self.step_of(slot, &collective).is_some())
     }
 
     /// Does `work` for `rank`, now or in its next call.
@@ -415,10 +328,10 @@ impl Mpi {
         };
         turn.observers.work_is_done::<M>(work, operation);
         match work {
-            ProtocolWork::SendCts { incoming } => self.send_cts::<M>(turn, incoming),
-            ProtocolWork::SendData { outgoing } => self.send_data::<M>(turn, outgoing),
+            ProtocolWork::SendCts { incoming } => self.rendezvous.send_cts::<M>(turn, &self.settings, incoming),
+            ProtocolWork::SendData { outgoing } => self.rendezvous.send_data::<M>(turn, &self.settings, outgoing),
             ProtocolWork::CollectiveStep { call } => self.settle::<M>(turn, call),
-            ProtocolWork::Combine { answer } => self.combine::<M>(turn, answer),
+            ProtocolWork::Combine { answer } => self.windows.combine::<M>(turn, &self.settings, answer),
         }
         turn.observers.act_again_for::<M>(before);
     }

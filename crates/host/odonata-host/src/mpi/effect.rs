@@ -1,7 +1,10 @@
 //! Effects: what the MPI library asks of the hosts, which carry it out.
 
+use crate::layout::Layout;
 use crate::payload::Payload;
-use odonata_engine::Time;
+use crate::settings::{Mpi as Settings, RendezvousForm};
+use odonata_engine::{NIL, Time};
+use odonata_workload::Access;
 
 /// An effect of an input. `caller` is the executor's name of an operation.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +42,44 @@ pub(crate) struct MessageRoute {
     pub(crate) to: u32,
     /// Bytes that count as sent by the rank; none of the protocol.
     pub(crate) counted: Option<u64>,
-    /// The request that completes when the message has left, or [`NIL`](odonata_engine::NIL).
+    /// The request that completes when the message has left, or [`NIL`].
     pub(crate) request: u32,
+}
+
+impl OutgoingMessage {
+    /// The way of the message between ranks placed by `layout`.
+    #[inline]
+    pub(crate) fn route(&self, settings: &Settings, layout: &Layout) -> MessageRoute {
+        let (from, to, counted, request) = match self.payload {
+            Payload::Eager { from, to, request, .. } => {
+                let leaves = !settings.is_acknowledged(layout, (from, to), self.bytes);
+                (from, to, Some(self.bytes), if leaves { request } else { NIL })
+            }
+            Payload::Rts { from, to, bytes, .. } => (from, to, Some(bytes), NIL),
+            Payload::RendezvousData { from, to, request, .. } => match settings.rendezvous {
+                RendezvousForm::Put => (from, to, None, request),
+                RendezvousForm::Get => (from, to, None, NIL),
+            },
+            Payload::Access {
+                from,
+                to,
+                access: Access::Put | Access::Accumulate | Access::GetAccumulate,
+                ..
+            }
+            | Payload::Fetched { from, to, .. } => (from, to, Some(self.bytes), NIL),
+            Payload::Cts { from, to, .. }
+            | Payload::Ack { from, to, .. }
+            | Payload::Access { from, to, .. }
+            | Payload::Lock { from, to, .. }
+            | Payload::Unlock { from, to, .. }
+            | Payload::Epoch { from, to, .. } => (from, to, None, NIL),
+            _ => unreachable!("the library sends messages of MPI only"),
+        };
+        MessageRoute {
+            from,
+            to,
+            counted,
+            request,
+        }
+    }
 }

@@ -4,32 +4,23 @@
 //! rendezvous protocol (`rendezvous`). `matching` and `sequence` hold the queues and the order.
 
 use super::Mpi;
+use super::collective::Sender;
 use super::effect::{MpiEffect, OutgoingMessage};
 use super::matching::{Envelope, PostedReceive, Poster};
+use super::one_sided::ArrivedAccess;
 use super::progress::ProtocolWork;
-use super::rendezvous::{Incoming, Outgoing};
+use super::rendezvous::Incoming;
 use super::request::kind::RequestKind;
 use super::sequence::context;
 use crate::context::Uses;
 use crate::failure::{Failure, InvalidOperation};
 use crate::observe::{Arrival, Match, Observer, SentMessage};
 use crate::payload::Payload;
-use crate::settings::RendezvousForm;
+use crate::settings::{Mpi as Settings, RendezvousForm};
 use crate::turn::Turn;
 use odonata_engine::{NIL, Time};
-use odonata_units::{Bytes, PerByte};
+use odonata_units::PerByte;
 use odonata_workload::{Comm, OpId, PROC_NULL, Source, Tag};
-
-/// What sends a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sender {
-    /// The library, eagerly or by rendezvous.
-    Library,
-    /// The processor, which hands a collective to the interfaces.
-    Processor,
-    /// The interface, which carries out a collective, after this time.
-    Interface(Time),
-}
 
 /// A send of a rank.
 #[derive(Clone, Copy, Debug)]
@@ -182,14 +173,15 @@ impl Mpi {
                 outgoing: (self.rendezvous).open_outgoing::<M>((rank, target), bytes, sent, request),
                 bytes,
             };
-            self.send_control::<M>(turn, rts, after + self.settings.send_delay);
+            turn.sends_control::<M>(&self.settings, rts, after + self.settings.send_delay);
             return self.settings.send_overhead;
         }
-        let copy = self.eager_copy(rank, target, self.settings.send_overhead_per_byte, bytes);
+        let (settings, ends) = (&self.settings, (rank, target));
+        let copy = settings.eager_copy(&self.layout, ends, settings.send_overhead_per_byte, bytes);
         let software = match sender {
             Sender::Interface(delay) => delay,
             Sender::Library | Sender::Processor => {
-                copy + self.fetch(rank, target, bytes) + self.settings.send_software(bytes)
+                copy + settings.fetch(&self.layout, ends, bytes) + settings.send_software(bytes)
             }
         };
         turn.sends::<M>(OutgoingMessage {
@@ -212,47 +204,6 @@ impl Mpi {
         }
     }
 
-    /// Whether two ranks are on different nodes.
-    #[inline]
-    fn are_apart(&self, a: u32, b: u32) -> bool {
-        self.layout.place(a).node != self.layout.place(b).node
-    }
-
-    /// The time in which the interface fetches an eager message of `bytes` from memory.
-    #[inline]
-    pub(super) fn fetch(&self, rank: u32, peer: u32, bytes: u64) -> Time {
-        match self.settings.inline_up_to {
-            Some(most) if bytes > most.0 && self.are_apart(rank, peer) => self.settings.fetch_delay,
-            _ => Time::ZERO,
-        }
-    }
-
-    /// The time for a copy of an eager message of `bytes` between `rank` and `peer`, at `rate`. Nothing is copied within a
-    /// node.
-    #[inline]
-    fn eager_copy(&self, rank: u32, peer: u32, rate: PerByte, bytes: u64) -> Time {
-        if rate == PerByte::ZERO || !self.are_apart(rank, peer) {
-            return Time::ZERO;
-        }
-        rate.time_for(Bytes(bytes))
-    }
-
-    fn send_control<M: Uses>(&self, turn: &mut Turn<'_, MpiEffect>, payload: Payload, software: Time) {
-        turn.sends::<M>(OutgoingMessage {
-            payload,
-            bytes: self.settings.rendezvous_control.0,
-            created: turn.now,
-            software,
-            cause: NIL,
-        });
-    }
-
-    /// Whether the send of an eager message of `bytes` completes by acknowledgment.
-    #[inline]
-    pub(crate) fn is_acknowledged(&self, from: u32, to: u32, bytes: u64) -> bool {
-        (self.settings.acknowledged_above).is_some_and(|most| bytes > most.0) && self.are_apart(from, to)
-    }
-
     /// Acknowledges the eager message of `bytes` that arrived at `rank` from rank `from`, if its `request` waits for that.
     pub(crate) fn acknowledge<M: Uses>(
         &self,
@@ -261,13 +212,13 @@ impl Mpi {
         bytes: u64,
         request: u32,
     ) {
-        if request != NIL && self.is_acknowledged(from, rank, bytes) {
+        if request != NIL && self.settings.is_acknowledged(&self.layout, (from, rank), bytes) {
             let ack = Payload::Ack {
                 from: rank,
                 to: from,
                 request,
             };
-            self.send_control::<M>(turn, ack, self.settings.answer_delay());
+            turn.sends_control::<M>(&self.settings, ack, self.settings.answer_delay());
         }
     }
 
@@ -390,42 +341,19 @@ impl Mpi {
                 let rate = self.settings.recv_overhead_per_byte;
                 if rate != PerByte::ZERO && receive.request != NIL {
                     let from = self.layout.job_of(rank).first_rank + source;
-                    let copy = self.eager_copy(rank, from, rate, bytes);
+                    let copy = (self.settings).eager_copy(&self.layout, (rank, from), rate, bytes);
                     if copy > Time::ZERO {
                         self.requests.add_copy::<M>(receive.request, copy);
                     }
                 }
                 self.complete::<M>(turn, receive.request);
             }
-            _ => self.rendezvous_matched::<M>(turn, rank, receive.request, message),
+            _ => {
+                let from = self.layout.job_of(rank).first_rank + source;
+                let incoming = self.rendezvous.open_incoming::<M>(rank, from, receive.request, message);
+                self.progress::<M>(turn, rank, ProtocolWork::SendCts { incoming });
+            }
         }
-    }
-
-    /// Handles the match of a receive of `rank` and the RTS `message`; `request` completes when the data arrive.
-    fn rendezvous_matched<M: Uses>(
-        &mut self,
-        turn: &mut Turn<'_, MpiEffect>,
-        rank: u32,
-        request: u32,
-        message: &Envelope,
-    ) {
-        let from = self.layout.job_of(rank).first_rank + message.source;
-        let incoming = self.rendezvous.open_incoming::<M>(rank, from, request, message);
-        self.progress::<M>(turn, rank, ProtocolWork::SendCts { incoming });
-    }
-
-    /// Sends the CTS to the sender of `incoming`.
-    pub(super) fn send_cts<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, incoming: u32) {
-        let Incoming {
-            rank, from, outgoing, ..
-        } = *self.rendezvous.get_incoming(incoming);
-        let cts = Payload::Cts {
-            from: rank,
-            to: from,
-            outgoing,
-            incoming,
-        };
-        self.send_control::<M>(turn, cts, self.settings.answer_delay());
     }
 
     /// Handles the arrival of a CTS at `rank`: the receiver is ready for the data.
@@ -440,38 +368,8 @@ impl Mpi {
         match self.settings.rendezvous {
             RendezvousForm::Put => self.progress::<M>(turn, rank, ProtocolWork::SendData { outgoing }),
             // The interface answers the read request.
-            RendezvousForm::Get => self.send_data::<M>(turn, outgoing),
+            RendezvousForm::Get => self.rendezvous.send_data::<M>(turn, &self.settings, outgoing),
         }
-    }
-
-    /// Sends the data of message `outgoing`.
-    pub(super) fn send_data<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, outgoing: u32) {
-        let Outgoing {
-            rank,
-            to,
-            bytes,
-            created,
-            request,
-            incoming,
-            ..
-        } = self.rendezvous.take_outgoing::<M>(outgoing);
-        let software = match (self.settings.rendezvous, self.settings.rendezvous_zero_copy) {
-            (RendezvousForm::Get, _) => Time::ZERO,
-            (RendezvousForm::Put, true) => self.settings.send_delay,
-            (RendezvousForm::Put, false) => self.settings.send_software(bytes),
-        };
-        turn.sends::<M>(OutgoingMessage {
-            payload: Payload::RendezvousData {
-                from: rank,
-                to,
-                incoming,
-                request,
-            },
-            bytes,
-            created,
-            software,
-            cause: NIL,
-        });
     }
 
     /// Handles the arrival at `rank` of the data of message `incoming`, whose sender calls its request `sent`.
@@ -506,9 +404,28 @@ impl Mpi {
                 to: from,
                 request: sent,
             };
-            self.send_control::<M>(turn, notice, self.settings.answer_delay());
+            turn.sends_control::<M>(&self.settings, notice, self.settings.answer_delay());
         }
         self.complete::<M>(turn, request);
+    }
+    /// Handles the arrival of an access at its target.
+    pub(crate) fn access_arrives<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, arrived: ArrivedAccess) {
+        if let Some(answer) = self.windows.access_arrives::<M>(turn, &self.settings, arrived) {
+            self.progress::<M>(turn, arrived.to, ProtocolWork::Combine { answer });
+        }
+    }
+
+    /// Handles the arrival at `rank` of a notice of an epoch from rank `from`.
+    pub(crate) fn epoch_arrives<M: Uses>(
+        &mut self,
+        turn: &mut Turn<'_, MpiEffect>,
+        (rank, from): (u32, u32),
+        comm: u32,
+        ends: bool,
+    ) {
+        if let Some(request) = self.windows.notice_arrives::<M>((rank, from), comm, ends) {
+            self.complete::<M>(turn, request);
+        }
     }
 }
 
@@ -519,18 +436,15 @@ impl Turn<'_, MpiEffect> {
         let cause = self.observers.tag_of_effect::<M>();
         self.effects.push(MpiEffect::Send(OutgoingMessage { cause, ..message }));
     }
-}
 
-impl crate::settings::Mpi {
-    /// Software time of an answer of a rendezvous, and of an acknowledgment.
-    #[inline]
-    pub(crate) fn answer_delay(&self) -> Time {
-        self.control_delay.unwrap_or(self.send_delay)
-    }
-
-    /// Software time for a message of `bytes` between ranks: call and copy.
-    #[inline]
-    pub(crate) fn send_software(&self, bytes: u64) -> Time {
-        self.send_delay + self.send_per_byte.time_for(Bytes(bytes))
+    /// Sends a control message, after its software has taken `software`.
+    pub(super) fn sends_control<M: Uses>(&mut self, settings: &Settings, payload: Payload, software: Time) {
+        self.sends::<M>(OutgoingMessage {
+            payload,
+            bytes: settings.rendezvous_control.0,
+            created: self.now,
+            software,
+            cause: NIL,
+        });
     }
 }

@@ -13,16 +13,15 @@
 //! from the call until s bytes are at the other node (LogGP), c the size of a control message. An answer of an
 //! interface takes no software.
 
-use super::Mpi;
 use super::effect::{MpiEffect, OutgoingMessage};
-use super::progress::ProtocolWork;
-use super::request::kind::RequestKind;
 use crate::context::Uses;
 use crate::failure::InvalidOperation;
+use crate::layout::Layout;
 use crate::payload::Payload;
+use crate::settings::Mpi as Settings;
 use crate::turn::Turn;
 use odonata_engine::{List, NIL, Pool, Store, Time};
-use odonata_workload::{Access, Comm, OneSided as Call, Op, PROC_NULL, Source};
+use odonata_workload::{Access, Comm, OneSided as Call};
 
 /// Largest accumulate that an interface combines by itself, an atomic operation.
 const ATOMIC: u64 = 8;
@@ -208,219 +207,69 @@ impl Windows {
         *self.notice_lists.edit::<M>(bucket) = list;
         met
     }
-}
+    /// Rank `rank` waits for a notice of an epoch from rank `from`, which completes `request`. Returns whether it has arrived.
+    pub(super) fn await_notice<M: Uses>(
+        &mut self,
+        (rank, from): (u32, u32),
+        comm: u32,
+        ends: bool,
+        request: u32,
+    ) -> bool {
+        let expected = Notice {
+            rank,
+            from,
+            comm,
+            ends,
+            request,
+            next: NIL,
+        };
+        self.meet::<M>(expected).is_some()
+    }
 
-impl Mpi {
-    /// Performs `call`, operation `op` of `rank`, in call `slot`; returns the time that it occupies the rank.
-    pub(super) fn one_sided<M: Uses>(
+    /// A notice of an epoch from rank `from` arrives at `rank`. Returns the request that it completes.
+    pub(super) fn notice_arrives<M: Uses>(&mut self, (rank, from): (u32, u32), comm: u32, ends: bool) -> Option<u32> {
+        self.meet::<M>(Notice {
+            rank,
+            from,
+            comm,
+            ends,
+            request: NIL,
+            next: NIL,
+        })
+    }
+
+    /// An access arrives at its target, whose interface answers it. Otherwise, returns the number of the answer that the
+    /// library owes.
+    pub(super) fn access_arrives<M: Uses>(
         &mut self,
         turn: &mut Turn<'_, MpiEffect>,
-        slot: u32,
-        op: &Op,
-        call: Call,
-    ) -> Result<Time, InvalidOperation> {
-        let rank = self.calls.get(slot).rank;
-        let first = self.layout.job_of(rank).first_rank;
-        if let Some(Source::Rank(target)) = call.target() {
-            if target == PROC_NULL {
-                return Ok(Time::ZERO);
-            }
-            self.layout.rank_of(rank, call.comm(), target)?;
-        }
-        self.layout.member_of(rank, call.comm())?;
-        match call {
-            Call::Access {
-                access,
-                target,
-                bytes,
-                comm,
-            } => {
-                let to = first + self.layout.rank_of(rank, comm, target)?;
-                let request = self.requests.open_access::<M>(rank, op);
-                let (size, fetch) = match access {
-                    Access::Get => (self.settings.rendezvous_control.0, Time::ZERO),
-                    _ => (bytes, self.fetch(rank, to, bytes)),
-                };
-                let payload = Payload::Access {
-                    from: rank,
-                    to,
-                    access,
-                    bytes,
-                    request,
-                };
-                self.send_one_sided::<M>(turn, payload, size, turn.now, self.settings.send_delay + fetch);
-                Ok(self.settings.send_overhead)
-            }
-            Call::Flush { target, comm } => {
-                self.requests
-                    .await_accesses::<M>(turn, &mut self.calls, slot, (target, comm));
-                Ok(Time::ZERO)
-            }
-            Call::Fence { comm } => {
-                self.calls.add_schedule::<M>(slot, op, NIL);
-                self.start_collective::<M>(slot, &odonata_workload::Collective::Barrier { comm })?;
-                self.requests
-                    .await_accesses::<M>(turn, &mut self.calls, slot, (Source::Any, comm));
-                Ok(Time::ZERO)
-            }
-            Call::Lock {
-                target,
-                exclusive,
-                comm,
-            } => {
-                let payload = Payload::Lock {
-                    from: rank,
-                    to: first + self.layout.rank_of(rank, comm, target)?,
-                    comm: comm.0,
-                    exclusive,
-                    request: self.open_request::<M>(slot, RequestKind::Nothing),
-                };
-                self.send_notice::<M>(turn, payload, self.settings.send_delay);
-                Ok(self.settings.send_overhead)
-            }
-            Call::Unlock { target, comm } => {
-                self.calls.add_schedule::<M>(slot, op, NIL);
-                let of = (Source::Rank(target), comm);
-                self.requests.await_accesses::<M>(turn, &mut self.calls, slot, of);
-                Ok(Time::ZERO)
-            }
-            Call::Post { group, comm } => self.notify_group::<M>(turn, rank, (group, comm), false),
-            Call::Complete { group, comm } => {
-                self.layout.member_of(rank, group)?;
-                self.calls.add_schedule::<M>(slot, op, NIL);
-                self.requests
-                    .await_accesses::<M>(turn, &mut self.calls, slot, (Source::Any, comm));
-                Ok(Time::ZERO)
-            }
-            Call::Start { group, comm } => self.await_group::<M>(slot, (group, comm), false),
-            Call::Wait { group, comm } => self.await_group::<M>(slot, (group, comm), true),
-        }
-    }
-
-    /// The accesses of call `op` of `rank` are complete: it gives its lock back, or tells its group.
-    pub(super) fn end_epoch<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32, call: Call) {
-        match call {
-            Call::Unlock { target, comm } => {
-                if let Ok(to) = self.layout.rank_of(rank, comm, target) {
-                    let payload = Payload::Unlock {
-                        from: rank,
-                        to: self.layout.job_of(rank).first_rank + to,
-                        comm: comm.0,
-                    };
-                    self.send_notice::<M>(turn, payload, self.settings.send_delay);
-                }
-            }
-            Call::Complete { group, comm } => {
-                // The group was checked when the call began.
-                let _ = self.notify_group::<M>(turn, rank, (group, comm), true);
-            }
-            _ => {}
-        }
-    }
-
-    /// Sends a notice of an epoch to the other members of `group`; returns the time that it occupies the rank.
-    fn notify_group<M: Uses>(
-        &self,
-        turn: &mut Turn<'_, MpiEffect>,
-        rank: u32,
-        (group, comm): (Comm, Comm),
-        ends: bool,
-    ) -> Result<Time, InvalidOperation> {
-        let mut busy = Time::ZERO;
-        for to in self.others_of_group(rank, group)? {
-            let payload = Payload::Epoch {
-                from: rank,
-                to,
-                comm: comm.0,
-                ends,
-            };
-            self.send_notice::<M>(turn, payload, busy + self.settings.send_delay);
-            busy += self.settings.send_overhead;
-        }
-        Ok(busy)
-    }
-
-    /// Makes call `slot` wait for a notice from each other member of `group`.
-    fn await_group<M: Uses>(
-        &mut self,
-        slot: u32,
-        (group, comm): (Comm, Comm),
-        ends: bool,
-    ) -> Result<Time, InvalidOperation> {
-        let rank = self.calls.get(slot).rank;
-        for from in self.others_of_group(rank, group)? {
-            let request = self.open_request::<M>(slot, RequestKind::Nothing);
-            let expected = Notice {
-                rank,
-                from,
-                comm: comm.0,
-                ends,
-                request,
-                next: NIL,
-            };
-            if self.windows.meet::<M>(expected).is_some() {
-                self.withdraw_request::<M>(slot, request);
-            }
-        }
-        Ok(Time::ZERO)
-    }
-
-    /// The other members of `group`, numbered over all jobs.
-    fn others_of_group(&self, rank: u32, group: Comm) -> Result<Vec<u32>, InvalidOperation> {
-        self.layout.member_of(rank, group)?;
-        let first = self.layout.job_of(rank).first_rank;
-        let members = self.layout.members(rank, group).map(|member| first + member);
-        Ok(members.filter(|&member| member != rank).collect())
-    }
-
-    /// Handles the arrival of an access at its target.
-    pub(crate) fn access_arrives<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, arrived: ArrivedAccess) {
+        settings: &Settings,
+        arrived: ArrivedAccess,
+    ) -> Option<u32> {
         let by_interface = match arrived.access {
             Access::Put | Access::Get => true,
             Access::Accumulate | Access::GetAccumulate => arrived.bytes <= ATOMIC,
         };
         if by_interface {
-            self.answer::<M>(turn, arrived, Time::ZERO);
-            return;
+            answer::<M>(turn, settings, arrived, Time::ZERO);
+            return None;
         }
-        let answer = self.windows.answers.allocate::<M>(Answer { arrived, next: NIL });
-        self.progress::<M>(turn, arrived.to, ProtocolWork::Combine { answer });
+        Some(self.answers.allocate::<M>(Answer { arrived, next: NIL }))
     }
 
     /// The library of the target of access `answer` combines its data with the memory, and answers.
-    pub(super) fn combine<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, answer: u32) {
-        let arrived = self.windows.answers.get(answer).arrived;
-        self.windows.answers.free::<M>(answer);
-        let software = self.settings.reduction(arrived.bytes) + self.settings.answer_delay();
-        self.answer::<M>(turn, arrived, software);
-    }
-
-    fn answer<M: Uses>(&self, turn: &mut Turn<'_, MpiEffect>, arrived: ArrivedAccess, software: Time) {
-        let ArrivedAccess {
-            from,
-            to,
-            access,
-            bytes,
-            request,
-            created,
-        } = arrived;
-        match access {
-            Access::Put | Access::Accumulate => self.send_notice::<M>(turn, grant(to, from, request), software),
-            Access::Get | Access::GetAccumulate => {
-                let fetched = Payload::Fetched {
-                    from: to,
-                    to: from,
-                    request,
-                };
-                self.send_one_sided::<M>(turn, fetched, bytes, created, software);
-            }
-        }
+    pub(super) fn combine<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, settings: &Settings, number: u32) {
+        let arrived = self.answers.get(number).arrived;
+        self.answers.free::<M>(number);
+        let software = settings.reduction(arrived.bytes) + settings.answer_delay();
+        answer::<M>(turn, settings, arrived, software);
     }
 
     /// Handles the arrival at `rank` of a request for the lock of its window on `comm`.
     pub(crate) fn lock_arrives<M: Uses>(
         &mut self,
         turn: &mut Turn<'_, MpiEffect>,
+        settings: &Settings,
         (rank, comm): (u32, u32),
         (from, request): (u32, u32),
         exclusive: bool,
@@ -431,59 +280,98 @@ impl Mpi {
             exclusive,
             next: NIL,
         };
-        if self.windows.lock::<M>((rank, comm), waiting) {
-            self.send_notice::<M>(turn, grant(rank, from, request), Time::ZERO);
+        if self.lock::<M>((rank, comm), waiting) {
+            turn.sends_control::<M>(settings, grant(rank, from, request), Time::ZERO);
         }
     }
 
     /// Handles the arrival at `rank` of the lock of its window on `comm`.
-    pub(crate) fn unlock_arrives<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, rank: u32, comm: u32) {
-        for (from, request) in self.windows.unlock::<M>(rank, comm) {
-            self.send_notice::<M>(turn, grant(rank, from, request), Time::ZERO);
-        }
-    }
-
-    /// Handles the arrival at `rank` of a notice of an epoch from rank `from`.
-    pub(crate) fn epoch_arrives<M: Uses>(
+    pub(crate) fn unlock_arrives<M: Uses>(
         &mut self,
         turn: &mut Turn<'_, MpiEffect>,
-        (rank, from): (u32, u32),
+        settings: &Settings,
+        rank: u32,
         comm: u32,
-        ends: bool,
     ) {
-        let notice = Notice {
-            rank,
-            from,
-            comm,
-            ends,
-            request: NIL,
-            next: NIL,
-        };
-        if let Some(request) = self.windows.meet::<M>(notice) {
-            self.complete::<M>(turn, request);
+        for (from, request) in self.unlock::<M>(rank, comm) {
+            turn.sends_control::<M>(settings, grant(rank, from, request), Time::ZERO);
         }
     }
+}
 
-    fn send_notice<M: Uses>(&self, turn: &mut Turn<'_, MpiEffect>, payload: Payload, software: Time) {
-        self.send_one_sided::<M>(turn, payload, self.settings.rendezvous_control.0, turn.now, software);
-    }
-
-    fn send_one_sided<M: Uses>(
-        &self,
-        turn: &mut Turn<'_, MpiEffect>,
-        payload: Payload,
-        bytes: u64,
-        created: Time,
-        software: Time,
-    ) {
-        turn.sends::<M>(OutgoingMessage {
-            payload,
+fn answer<M: Uses>(turn: &mut Turn<'_, MpiEffect>, settings: &Settings, arrived: ArrivedAccess, software: Time) {
+    let ArrivedAccess {
+        from,
+        to,
+        access,
+        bytes,
+        request,
+        created,
+    } = arrived;
+    match access {
+        Access::Put | Access::Accumulate => {
+            turn.sends_control::<M>(settings, grant(to, from, request), software);
+        }
+        Access::Get | Access::GetAccumulate => turn.sends::<M>(OutgoingMessage {
+            payload: Payload::Fetched {
+                from: to,
+                to: from,
+                request,
+            },
             bytes,
             created,
             software,
             cause: NIL,
-        });
+        }),
     }
+}
+
+/// The accesses of `call` of `rank` are complete: it gives its lock back, or notifies its group.
+pub(super) fn end_epoch<M: Uses>(
+    turn: &mut Turn<'_, MpiEffect>,
+    (settings, layout): (&Settings, &Layout),
+    rank: u32,
+    call: Call,
+) {
+    match call {
+        Call::Unlock { target, comm } => {
+            if let Ok(to) = layout.rank_of(rank, comm, target) {
+                let payload = Payload::Unlock {
+                    from: rank,
+                    to: layout.job_of(rank).first_rank + to,
+                    comm: comm.0,
+                };
+                turn.sends_control::<M>(settings, payload, settings.send_delay);
+            }
+        }
+        Call::Complete { group, comm } => {
+            // The group was checked when the call began.
+            let _ = notify_group::<M>(turn, (settings, layout), rank, (group, comm), true);
+        }
+        _ => {}
+    }
+}
+
+/// Sends a notice of an epoch to the other members of `group`; returns the time that it occupies the rank.
+pub(super) fn notify_group<M: Uses>(
+    turn: &mut Turn<'_, MpiEffect>,
+    (settings, layout): (&Settings, &Layout),
+    rank: u32,
+    (group, comm): (Comm, Comm),
+    ends: bool,
+) -> Result<Time, InvalidOperation> {
+    let mut busy = Time::ZERO;
+    for to in layout.others(rank, group)? {
+        let payload = Payload::Epoch {
+            from: rank,
+            to,
+            comm: comm.0,
+            ends,
+        };
+        turn.sends_control::<M>(settings, payload, busy + settings.send_delay);
+        busy += settings.send_overhead;
+    }
+    Ok(busy)
 }
 
 /// The answer that completes `request` of rank `to`.

@@ -13,7 +13,12 @@
 //! that waits for its receive occupies no buffer. The latency of a message runs from the send call to the arrival of
 //! the data.
 
+use super::effect::{MpiEffect, OutgoingMessage};
 use super::matching::Envelope;
+use crate::context::Uses;
+use crate::payload::Payload;
+use crate::settings::{Mpi as Settings, RendezvousForm};
+use crate::turn::Turn;
 use odonata_engine::{Mode, NIL, Pool, Time};
 
 /// A message at its sender, from the send call until the data leave.
@@ -102,11 +107,51 @@ impl Rendezvous {
         self.outgoing.edit::<M>(outgoing).incoming = incoming;
     }
 
-    pub(super) fn get_incoming(&self, slot: u32) -> &Incoming {
-        self.incoming.get(slot)
+    /// Sends the CTS to the sender of `incoming`.
+    pub(super) fn send_cts<M: Uses>(&self, turn: &mut Turn<'_, MpiEffect>, settings: &Settings, incoming: u32) {
+        let Incoming {
+            rank, from, outgoing, ..
+        } = *self.incoming.get(incoming);
+        let cts = Payload::Cts {
+            from: rank,
+            to: from,
+            outgoing,
+            incoming,
+        };
+        turn.sends_control::<M>(settings, cts, settings.answer_delay());
     }
 
-    pub(super) fn take_outgoing<M: Mode>(&mut self, slot: u32) -> Outgoing {
+    /// Sends the data of message `outgoing`.
+    pub(super) fn send_data<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, settings: &Settings, outgoing: u32) {
+        let Outgoing {
+            rank,
+            to,
+            bytes,
+            created,
+            request,
+            incoming,
+            ..
+        } = self.take_outgoing::<M>(outgoing);
+        let software = match (settings.rendezvous, settings.rendezvous_zero_copy) {
+            (RendezvousForm::Get, _) => Time::ZERO,
+            (RendezvousForm::Put, true) => settings.send_delay,
+            (RendezvousForm::Put, false) => settings.send_software(bytes),
+        };
+        turn.sends::<M>(OutgoingMessage {
+            payload: Payload::RendezvousData {
+                from: rank,
+                to,
+                incoming,
+                request,
+            },
+            bytes,
+            created,
+            software,
+            cause: NIL,
+        });
+    }
+
+    fn take_outgoing<M: Mode>(&mut self, slot: u32) -> Outgoing {
         let outgoing = *self.outgoing.get(slot);
         self.outgoing.edit::<M>(slot).rank = NIL;
         self.outgoing.free::<M>(slot);

@@ -1,7 +1,7 @@
 //! Facts of the hosts: what happens there, stated by the component where it happens.
 //!
 //! An *operation* is named by the executor's slot, or is a non-blocking collective in the background
-//! ([`Calls::operation`](crate::mpi::call::Calls::operation)). It consists of steps; all but collectives have one.
+//! ([`Calls::operation`](crate::mpi::calls::Calls::operation)). It consists of steps; all but collectives have one.
 
 use crate::context::Uses;
 use crate::layout::Layout;

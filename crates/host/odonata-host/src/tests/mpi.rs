@@ -222,7 +222,7 @@ impl Library {
                     let leaves = now + software;
                     let completes = match payload {
                         Payload::Eager { from, to, request, .. } => {
-                            (!self.mpi.is_acknowledged(from, to, bytes)).then_some(request)
+                            (!self.mpi.settings.is_acknowledged(&self.mpi.layout, (from, to), bytes)).then_some(request)
                         }
                         Payload::RendezvousData { request, .. } => {
                             (self.mpi.settings.rendezvous == RendezvousForm::Put).then_some(request)

@@ -13,7 +13,7 @@ use crate::flow::{Coupling, Flow, Links, OutPort, VcNumbers, VcRanges};
 use crate::fluid::Fluid;
 use crate::nic::exchanges::Exchanges;
 use crate::nic::{Nics, send_queues};
-use crate::observe::{BlameLedger, Contention, LostTime, Observers, Queues, Statistics};
+use crate::observe::{BlameLedger, Contention, LostTime, Observers, Queues, Saturation, Statistics};
 use crate::params::{NetworkParams, VirtualChannels};
 use crate::remote_congestion::RemoteCongestion;
 use crate::route_computation::RouteComputation;
@@ -148,6 +148,7 @@ impl Blueprint {
         let counts_early = own_channel_alone && !vcs.are_several() && !params.blame;
         let observers = Observers {
             statistics: Statistics::new(&params, n_links as usize, nodes.clone()),
+            saturation: Saturation::new(links.ports, params.router == RouterModel::Pipelined),
             queues: Queues::default(),
             contention: Contention { blame, lost },
         };

@@ -11,11 +11,14 @@ use std::collections::BTreeMap;
 impl<P: Payload> Fabric<P> {
     /// The measurements of this part so far.
     pub fn measured(&self) -> Measured {
-        let stats = &self.shared.flow.observers.statistics;
+        let (stats, saturation) = (
+            &self.shared.flow.observers.statistics,
+            &self.shared.flow.observers.saturation,
+        );
         let (flow, of_links) = (&self.shared.flow, (0..).zip(stats.links().iter()));
         let of_links = of_links.map(|(link, counted)| LinkStats {
             saturation: if link < flow.links.ports {
-                flow.exhausted_for(link)
+                saturation.of_link(link)
             } else {
                 counted.stall
             },

@@ -379,6 +379,11 @@ impl Links {
         self.kinds[entry.kind as usize].credit_number
     }
 
+    /// The [front](crate::observe::lost) of NIC `link`.
+    pub(crate) fn front_of_nic(&self, link: u32) -> u32 {
+        self.buffers + (link - self.ports)
+    }
+
     /// The credit delay with this number.
     #[inline(always)]
     pub(super) fn credit_delay<M: Mode>(&self, number: u16) -> Time {

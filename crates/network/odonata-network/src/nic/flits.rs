@@ -114,7 +114,7 @@ impl Nics {
             true => sent_at.max(self.lanes.get(lane).next_entry),
             false => sent_at,
         };
-        let front = shared.flow.front_of_nic(number);
+        let front = shared.flow.links.front_of_nic(number);
         // The packet on the link is of the link's current holder.
         let owner = match head {
             true => shared.messages.get(message).traffic,

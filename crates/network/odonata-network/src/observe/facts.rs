@@ -195,6 +195,19 @@ pub(crate) trait Observer {
     ) {
     }
 
+    /// The buffers behind router port `link` become exhausted (`flow/exhaustion.rs`).
+    #[inline(always)]
+    fn link_is_exhausted<M: Uses>(&mut self, link: u32, now: Time) {}
+
+    /// The buffers behind router port `link` are not exhausted since `since`; may be stated late.
+    #[inline(always)]
+    fn link_has_room<M: Uses>(&mut self, link: u32, since: Time) {}
+
+    /// A pipelined router sends a flit on `link`, one of whose channels lacks room or has lacked it; the flag is whether
+    /// the link was exhausted before.
+    #[inline(always)]
+    fn short_link_sends<M: Uses>(&mut self, link: u32, is_exhausted: bool, now: Time) {}
+
     /// A packet lacks credits for all buffers behind `link`.
     #[inline(always)]
     fn port_stalls<M: Uses>(&mut self, link: u32) {}

@@ -3,7 +3,7 @@
 use super::kind::RequestKind;
 use super::{RequestCell, Requests, State};
 use crate::context::Uses;
-use crate::mpi::call::Calls;
+use crate::mpi::calls::Calls;
 use crate::mpi::effect::MpiEffect;
 use crate::observe::{Observer, RequestCompletion, RequestTaken};
 use crate::turn::Turn;

@@ -8,7 +8,7 @@
 //!           ^ now                     a block of B: loses the second A, scheduled after the block of B that it needs
 //! ```
 
-use super::{Dependent, LostTime};
+use super::{Dependent, StampTable};
 use crate::io::facts::OutsideBlock;
 use odonata_blame::lost::{Kind, Loss, LostAt, add, bound_places};
 use odonata_engine::{GrowableStore, List, Mode, NIL, Pool, Time};
@@ -62,15 +62,9 @@ impl OutsideLinks {
         list.push::<M, _>(&mut self.booked, slot);
         *self.links.edit::<M>(link) = list;
     }
-}
 
-impl LostTime {
-    /// The current stamp crosses the link as `block` at storage server `server`, and is valid at the end of the
-    /// transfer.
-    pub(crate) fn crosses<M: Mode>(&mut self, block: OutsideBlock, server: u32) {
-        if !self.is_on() {
-            return;
-        }
+    /// The current stamp crosses the link as `block` at `place`, and is valid at the end of the transfer.
+    pub(super) fn crosses<M: Mode>(&mut self, stamps: &mut StampTable, block: OutsideBlock, place: LostAt) {
         let OutsideBlock {
             link: (local, out),
             owner,
@@ -79,19 +73,18 @@ impl LostTime {
             end,
         } = block;
         let link = 2 * local + u32::from(out);
-        self.outside.prune::<M>(link as usize, ready);
-        let mut stamp = std::mem::take(&mut self.current).later(ready);
+        self.prune::<M>(link as usize, ready);
+        let mut stamp = std::mem::take(&mut stamps.current).later(ready);
         stamp.belongs_to(owner);
-        if let Some(own) = self.stamp(Dependent::OutsideBlock(link, owner)) {
+        if let Some(own) = stamps.stamp(Dependent::OutsideBlock(link, owner)) {
             stamp.join(&own);
         }
-        let place = self.at(LostAt::server(server));
-        let list = self.outside.links.get(link as usize);
+        let list = self.links.get(link as usize);
         let mut from = stamp.at;
-        for slot in list.iter(&self.outside.booked) {
+        for slot in list.iter(&self.booked) {
             let Booked {
                 until, owner: culprit, ..
-            } = *self.outside.booked.get(slot);
+            } = *self.booked.get(slot);
             if until > from {
                 let loss = Loss {
                     culprit: 2 * culprit + 1,
@@ -106,43 +99,29 @@ impl LostTime {
         debug_assert_eq!(from, begin.max(stamp.at), "a link is busy without a gap");
         bound_places(&mut stamp.losses);
         stamp.at = from;
-        self.current = stamp.later(end);
-        self.note::<M>(Dependent::OutsideBlock(link, owner));
-        self.outside.book::<M>(link as usize, owner, end);
+        stamps.current = stamp.later(end);
+        stamps.note::<M>(Dependent::OutsideBlock(link, owner));
+        self.book::<M>(link as usize, owner, end);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::lost::path::PathLog;
-    use crate::observe::lost::progress::ProgressLog;
-    use odonata_blame::lost::{Stamp, Stamps, total};
+    use odonata_blame::lost::{Stamp, total};
     use odonata_engine::random::Purpose;
     use odonata_engine::{Plain, Stream};
-    use std::sync::Arc;
 
     const LINK: (u32, bool) = (0, true);
 
-    fn lost_time() -> LostTime {
-        let none: (Arc<[u32]>, Arc<[u32]>) = ([].into(), [].into());
-        LostTime {
-            stamps: Stamps::new(1),
-            path: PathLog::new(&none, 0),
-            progress: ProgressLog::new(true, 3, None),
-            outside: OutsideLinks::default(),
-            causes: Vec::new(),
-            current: Stamp::default(),
-        }
-    }
-
     /// The stamps of blocks (owner, arrival, duration) at the end of their transfers.
     fn cross(blocks: &[(u16, u64, u64)]) -> Vec<Stamp> {
-        let (mut lost, mut free) = (lost_time(), Time::ZERO);
+        let (mut stamps, mut links) = (StampTable::new(1), OutsideLinks::default());
+        let mut free = Time::ZERO;
         let mut over = Vec::new();
         for &(owner, ready, takes) in blocks {
             let ready = Time(ready);
-            lost.current = Stamp::start(ready);
+            stamps.current = Stamp::start(ready);
             let begin = free.max(ready);
             free = begin + Time(takes);
             let block = OutsideBlock {
@@ -152,10 +131,10 @@ mod tests {
                 begin,
                 end: free,
             };
-            lost.crosses::<Plain>(block, 7);
-            assert_eq!(lost.current.at, free);
-            lost.current.audit().unwrap();
-            over.push(lost.current.clone());
+            links.crosses::<Plain>(&mut stamps, block, LostAt::NOWHERE);
+            assert_eq!(stamps.current.at, free);
+            stamps.current.audit().unwrap();
+            over.push(stamps.current.clone());
         }
         over
     }

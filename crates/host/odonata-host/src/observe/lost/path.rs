@@ -10,7 +10,6 @@
 //! Each rank keeps its last records, up to a given number. They are numbered from 1 in the order of events at the rank,
 //! independent of the scheduler.
 
-use super::LostTime;
 use crate::timeline::CallKind;
 use odonata_blame::lost::{Kind, Loss, LostAt, Origin, Stamp};
 use odonata_engine::{GrowableStore, Mode, SparseStore, Store, Time};
@@ -185,25 +184,22 @@ impl PathLog {
         records.push(PathRecord::new(at, PathCall::End, since.min(end.at), end));
         records
     }
-}
-
-impl LostTime {
     /// Records a call of `rank` that began at `begin` and ended with `stamp`, if it adds or inherits a loss.
     #[inline]
     pub(super) fn record_wait<M: Mode>(&mut self, rank: u32, call: PathCall, begin: Time, stamp: &mut Stamp) {
-        if !self.path.is_on() {
+        if !self.is_on() {
             return;
         }
         let placed = stamp.losses.iter().any(|loss| loss.place != LostAt::NOWHERE);
         if placed || (stamp.origin.rank != rank && stamp.lost() > Time::ZERO) {
-            let origin = self.path.add::<M>(rank, call, begin, stamp);
+            let origin = self.add::<M>(rank, call, begin, stamp);
             stamp.rebase(origin);
         }
     }
 
     /// Returns `place` if records are kept, otherwise [`LostAt::NOWHERE`].
-    pub(crate) fn at(&self, place: LostAt) -> LostAt {
-        match self.path.is_on() {
+    pub(super) fn place(&self, place: LostAt) -> LostAt {
+        match self.is_on() {
             true => place,
             false => LostAt::NOWHERE,
         }
@@ -211,8 +207,8 @@ impl LostTime {
 
     /// Records the end of an iteration of `rank`, which always has a record.
     pub(super) fn record_iteration<M: Mode>(&mut self, rank: u32, iteration: u32, begin: Time, stamp: &mut Stamp) {
-        if self.path.is_on() {
-            let origin = self.path.add::<M>(rank, PathCall::Iteration(iteration), begin, stamp);
+        if self.is_on() {
+            let origin = self.add::<M>(rank, PathCall::Iteration(iteration), begin, stamp);
             stamp.rebase(origin);
         }
     }

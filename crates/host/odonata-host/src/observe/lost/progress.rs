@@ -7,7 +7,6 @@
 //! In the time series, the loss of a rank during a call is charged to the interval of the call's end. It is negative
 //! where slack has absorbed a delay.
 
-use super::{Dependent, LostTime};
 use odonata_blame::lost::{Key, Kind, Loss, Origin, Stamp, Stamps};
 use odonata_engine::{GrowableStore, Mode, Rows, Time};
 use std::cmp::Reverse;
@@ -104,7 +103,8 @@ impl ProgressLog {
         }
     }
 
-    fn end_iteration<M: Mode>(&mut self, (job, iteration): (u16, u32), rank: u32, stamp: Stamp) {
+    /// `rank` of a job ends an iteration with `stamp`.
+    pub(super) fn end_iteration<M: Mode>(&mut self, (job, iteration): (u16, u32), rank: u32, stamp: Stamp) {
         let mut all = JobStamp::of(rank, stamp);
         match self.iteration((job, iteration)) {
             Some(others) => all.absorb(others),
@@ -148,6 +148,22 @@ impl ProgressLog {
         *cell = cell.wrapping_add(time);
     }
 
+    /// Charges the end of a call of a rank of `job`, whose stamp was `before` at its begin and is `after` now.
+    pub(super) fn charge_call<M: Mode>(&mut self, job: u16, before: Option<&Stamp>, after: &Stamp, now: Time) {
+        for loss in before.iter().flat_map(|stamp| &stamp.losses) {
+            self.charge::<M>(job, now, loss, true);
+        }
+        for loss in &after.losses {
+            self.charge::<M>(job, now, loss, false);
+        }
+    }
+
+    /// Whether the time series is requested.
+    #[inline(always)]
+    pub(super) fn has_series(&self) -> bool {
+        self.interval.is_some()
+    }
+
     /// The lost time of each job by the end of each iteration.
     pub(crate) fn iterations(&self) -> BTreeMap<(u16, u32), JobStamp> {
         let of = |&name: &(u16, u32)| Some((name, self.iteration(name)?));
@@ -185,38 +201,4 @@ pub(crate) fn merge(intervals: &mut Vec<LostInterval>) {
         same
     });
     intervals.retain(|of| of.time != 0);
-}
-
-impl LostTime {
-    /// `rank` of `job` ends an iteration in operation `slot`.
-    pub(crate) fn end_iteration<M: Mode>(&mut self, slot: u32, rank: u32, (job, iteration): (u16, u32), now: Time) {
-        if !self.is_on() {
-            return;
-        }
-        let Some(stamp) = self.stamp(Dependent::Operation(slot)) else {
-            return;
-        };
-        let mut stamp = stamp.later(now);
-        self.progress.end_iteration::<M>((job, iteration), rank, stamp.clone());
-        self.record_iteration::<M>(rank, iteration, now, &mut stamp);
-        self.current = stamp;
-        self.note::<M>(Dependent::Operation(slot));
-        self.note::<M>(Dependent::Step(slot));
-    }
-
-    /// Charges the end of a call of a rank of `job`, whose stamp was `before` at its begin.
-    pub(super) fn charge<M: Mode>(&mut self, job: u16, before: Option<Stamp>, now: Time) {
-        for loss in before.iter().flat_map(|stamp| &stamp.losses) {
-            self.progress.charge::<M>(job, now, loss, true);
-        }
-        for loss in &self.current.losses {
-            self.progress.charge::<M>(job, now, loss, false);
-        }
-    }
-
-    /// Whether the time series is requested.
-    #[inline(always)]
-    pub(super) fn has_series(&self) -> bool {
-        self.progress.interval.is_some()
-    }
 }

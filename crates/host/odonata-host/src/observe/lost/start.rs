@@ -9,60 +9,58 @@
 //! job does not depend on its start time, and a job alone starts immediately. All of `s` has
 //! [`Kind::Start`](odonata_blame::lost::Kind::Start).
 
-use super::{Dependent, LostTime, Origin};
-use odonata_blame::lost::{Stamp, add, to_start};
+use super::{Dependent, StampTable};
+use odonata_blame::lost::{Origin, Stamp, add, to_start};
 use odonata_engine::{Mode, Time};
 
-impl LostTime {
-    /// Permits `rank` of a job to start at some later time, because of the current event.
-    pub(crate) fn may_start<M: Mode>(&mut self, rank: u32) {
-        if self.is_on() && !self.current.losses.is_empty() {
-            self.current.origin = Origin::NONE;
-            to_start(&mut self.current.losses);
-            self.note::<M>(Dependent::Start(rank));
-        }
+/// Permits `rank` of a job to start at some later time, because of the current event.
+pub(super) fn may_start<M: Mode>(stamps: &mut StampTable, rank: u32) {
+    if stamps.is_on() && !stamps.current.losses.is_empty() {
+        stamps.current.origin = Origin::NONE;
+        to_start(&mut stamps.current.losses);
+        stamps.note::<M>(Dependent::Start(rank));
     }
+}
 
-    /// Starts the program of `rank`; the loss before the start is kept apart.
-    pub(crate) fn start_rank<M: Mode>(&mut self, rank: u32, job: u16, now: Time) {
-        self.may_start::<M>(rank);
-        self.begins(now);
-        self.current.belongs_to(job);
-        if self.path.is_on() {
-            self.current.origin = Origin { rank, number: 0 };
-        }
-        self.note::<M>(Dependent::Rank(rank));
+/// Starts the program of `rank` of `job`; the loss before the start is kept apart. `has_path`: its waits are recorded.
+pub(super) fn start_rank<M: Mode>(stamps: &mut StampTable, (rank, job): (u32, u16), has_path: bool, now: Time) {
+    may_start::<M>(stamps, rank);
+    stamps.begins(now);
+    stamps.current.belongs_to(job);
+    if has_path {
+        stamps.current.origin = Origin { rank, number: 0 };
     }
+    stamps.note::<M>(Dependent::Rank(rank));
+}
 
-    /// Ends `rank` at `end` and makes its loss current, including that before its start. A source that was stopped ends
-    /// because of the stop signal: it has lost nothing itself, but the jobs that start after it have.
-    pub(crate) fn ends<M: Mode>(&mut self, rank: u32, end: Time) {
-        if !self.is_on() {
-            return;
-        }
-        if self.stamps.has(Dependent::StopNotice(rank).key()) {
-            self.is_complete::<M>(Dependent::StopNotice(rank), end);
-            return;
-        }
-        let Stamp {
-            at,
-            job,
-            origin,
-            mut losses,
-            ..
-        } = self.stamp(Dependent::Rank(rank)).unwrap_or_default().later(end);
-        let before = self.stamp(Dependent::Start(rank)).unwrap_or_default();
-        before.losses.into_iter().for_each(|loss| add(&mut losses, loss));
-        self.current = Stamp {
-            origin,
-            ..Stamp::new(at, job, losses)
-        };
+/// Ends `rank` at `end` and makes its loss current, including that before its start. A source that was stopped ends
+/// because of the stop signal: it has lost nothing itself, but the jobs that start after it have.
+pub(super) fn end_rank<M: Mode>(stamps: &mut StampTable, rank: u32, end: Time) {
+    if !stamps.is_on() {
+        return;
     }
+    if stamps.has(Dependent::StopNotice(rank)) {
+        stamps.is_complete::<M>(Dependent::StopNotice(rank), end);
+        return;
+    }
+    let Stamp {
+        at,
+        job,
+        origin,
+        mut losses,
+        ..
+    } = stamps.stamp(Dependent::Rank(rank)).unwrap_or_default().later(end);
+    let before = stamps.stamp(Dependent::Start(rank)).unwrap_or_default();
+    before.losses.into_iter().for_each(|loss| add(&mut losses, loss));
+    stamps.is_now(Stamp {
+        origin,
+        ..Stamp::new(at, job, losses)
+    });
+}
 
-    /// Makes job `job` depend on the current stamp, whose loss other jobs caused.
-    pub(crate) fn concerns(&mut self, job: u16) {
-        if self.is_on() {
-            self.current.belongs_to(job);
-        }
+/// Makes job `job` depend on the current stamp, whose loss other jobs caused.
+pub(super) fn concerns(stamps: &mut StampTable, job: u16) {
+    if stamps.is_on() {
+        stamps.current.belongs_to(job);
     }
 }

@@ -11,7 +11,7 @@ pub struct LinkStats {
     pub packets: u64,
     /// Transmission time of the link.
     pub busy: Time,
-    /// Time in which the buffers behind the link were exhausted (`flow/exhaustion.rs`), whether or not the link
+    /// Time in which the buffers behind the link were exhausted (`observe/saturation.rs`), whether or not the link
     /// transmitted; at a NIC, time in which its packet queue was full.
     pub saturation: Time,
     /// Time in which exhausted buffers stalled the link. Output-queued: from the first packet that finds its queue full

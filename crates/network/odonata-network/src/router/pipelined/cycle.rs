@@ -128,11 +128,10 @@ impl Pipelined {
         for &at in &self.allocators.crossing {
             let feeder = shared.flow.links.feeder::<C>(at);
             if feeder != NIL {
-                shared.flow.prefetch_flit_credits::<C>(feeder);
+                shared.flow.flits.prefetch_last::<C>(feeder);
             }
-            shared
-                .flow
-                .prefetch_due_flits::<C>(self.channels.vcs.trusted::<C>(at).port, traversal.overdue);
+            let port = self.channels.vcs.trusted::<C>(at).port;
+            shared.flow.flits.prefetch_first::<C>(port, traversal.overdue);
         }
         let mut place = 0;
         while let Some(&at) = self.allocators.crossing.get(place) {
