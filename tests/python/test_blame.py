@@ -89,7 +89,7 @@ def test_what_traffic_did_to_itself_is_one_sentence():
     own = [found.as_dict() for found in blame.findings(results()) if found.own]
     assert blame.own_words(own) == (
         "Waits behind own traffic: milc's messages 5% of their time in the network; "
-        "cosmoflow's I/O 6% of its I/O time"
+        "cosmoflow's I/O 6% of I/O time"
     )
 
 
