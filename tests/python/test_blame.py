@@ -154,7 +154,7 @@ def test_data_on_its_way_down_waits_for_a_part_of_all_that_it_waits_there_and_a_
         "at the device of 1 server below its own",
     ]
     assert blame.own_words([finding.as_dict() for finding in found if finding.own]) == (
-        "Waits behind own traffic: checkpoint's I/O 20% of the waiting time of its data on their way down"
+        "Waits behind own traffic: checkpoint's I/O 20% of the waiting time of data on their way down"
     )
 
 
