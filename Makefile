@@ -32,13 +32,13 @@ help: ## List the targets
 
 setup: $(VENV)/.dev ## Build the package into .venv, with what tests need (does nothing if nothing changed)
 
-# What is missing is told before anything starts.
+# Missing tools are reported before anything starts.
 $(VENV)/.tools: pyproject.toml
 	@packaging/setup.sh prerequisites $(PYTHON)
 	@packaging/setup.sh tools $(PYTHON) $(VENV)
 	@touch $@
 
-# Written when the choice changes only. mpi-sys would not notice that MPICC has.
+# Written only when the choice changes, because mpi-sys does not notice a change of MPICC.
 $(VENV)/.mpi: $(VENV)/.tools FORCE
 	@echo '$(MPI)' | cmp -s - $@ || { cargo clean --quiet --release --package mpi-sys; echo '$(MPI)' > $@; }
 
@@ -48,7 +48,7 @@ $(VENV)/.installed: $(VENV)/.tools $(VENV)/.mpi $(RUST_SOURCES)
 	@$(BUILD)
 	@touch $@
 
-# What tests, lints and pictures need beside the package. It is installed after it: who only runs the demo does not wait for it.
+# Packages for tests, lints and pictures. They are installed after the package, so the demo does not wait for them.
 $(VENV)/.dev: pyproject.toml $(VENV)/.installed
 	@[[ $@ -nt pyproject.toml ]] || { echo "installing what tests need"; $(BUILD); }
 	@touch $@
@@ -106,7 +106,7 @@ lint: setup ## Format, lints, types, plain English
 check: lint ## The same, generated docs, quick tests: run before a commit
 	@$(BIN)/python tests/run.py --quick
 
-# Needs what the other targets do not: a nightly toolchain with the components rust-src and miri.
+# Needs a nightly toolchain with the components rust-src and miri.
 NIGHTLY ?= nightly
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 
@@ -118,7 +118,7 @@ check-concurrency: ## Check what threads share: every interleaving (loom), an in
 	ODONATA_SLOW_TOOL=1 RUSTFLAGS=-Zsanitizer=thread CARGO_TARGET_DIR=target/tsan \
 	  cargo +$(NIGHTLY) test --locked -Zbuild-std --target $(HOST) -p odonata-engine --test parallel
 
-# Needs what the other targets do not: a nightly toolchain, and `cargo install cargo-fuzz --locked`. See fuzz/README.md.
+# Needs a nightly toolchain, and `cargo install cargo-fuzz --locked`. See fuzz/README.md.
 MINUTES ?= 10
 TARGETS ?= conceptual dumpi goal program
 
@@ -129,7 +129,7 @@ fuzz: ## Hand arbitrary bytes to every reader of foreign input, MINUTES=10 for e
 	    -timeout=10 -rss_limit_mb=2048 $$(test -f fuzz/$$target.dict && echo -dict=fuzz/$$target.dict); \
 	done
 
-# How long all campaigns take together, the seed of all choices, and which campaigns. See tests/hostile/README.md.
+# The time of all campaigns together, the seed of all choices, and the campaigns. See tests/hostile/README.md.
 hostile: MINUTES = 3
 SEED ?= 1
 CAMPAIGNS ?=
@@ -145,13 +145,13 @@ format: setup ## Format all sources
 bench: setup ## Measure packet-hops per CPU-second and memory per node (ARGS="--json --quick NAME")
 	$(ODONATA) bench $(ARGS)
 
-# What a wheel is built with: the profile, and the oldest glibc that it runs with, which the linker of Zig builds for.
+# The profile of a wheel, and the oldest glibc that it runs with, for which the linker of Zig builds.
 WHEEL_PROFILE ?= wheel
 WHEEL_PLATFORM ?= manylinux_2_28
-# Profile-guided optimisation where llvm-tools are there (rustup component add llvm-tools; `make wheel WHEEL_PGO=` is without): 7 to 10% less
-# CPU time, and the wheel is built twice. What counts is linked by the machine's
-# own linker: that of Zig does not take what profiling asks of it. All else is as in the second build (--zig sets options of Cargo that
-# functions are named by), since of a function with another name nothing is known. A folder of their own: Cargo does not see what is in a profile.
+# Profile-guided optimization with llvm-tools (rustup component add llvm-tools; `make wheel WHEEL_PGO=` does without): 7 to 10% less
+# CPU time, and the wheel is built twice. The machine's own linker links the profiled build, because the linker of Zig does not support
+# profiling. All other options equal those of the second build (--zig sets options that determine the names of functions), because a
+# profile is found by the name of a function. Both builds have a folder of their own, because Cargo does not notice a changed profile.
 LLVM_PROFDATA = $(firstword $(wildcard $(shell rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata))
 # Flags of the compiler cannot name a folder with a space.
 WHEEL_PGO ?= $(if $(LLVM_PROFDATA),$(if $(word 2,$(CURDIR)),,yes))

@@ -4,7 +4,7 @@
 #
 #   .ci/newcomer.sh SOURCE WORK   clones SOURCE to "WORK/my code/odonata"
 #
-# As root it makes a user for this; where that user cannot reach Rust's toolchain, it gets links to it. Elsewhere it runs as who calls it.
+# As root it makes a user for this; where that user cannot reach Rust's toolchain, it gets links to it. Otherwise it runs as the calling user.
 # WORK/environment holds the variables, for steps that follow in the same clone.
 set -euo pipefail
 source=$1 work=$2

@@ -316,10 +316,10 @@ def in_terminal(error: InputError) -> InputError:
 
 
 class NoResult(InputError, FileNotFoundError):
-    """The folder is no result of odonata: it has no run.json.
+    """The folder is no result of Odonata: it has no run.json.
 
-    >>> str(NoResult("not a result of odonata", file="thesis")).splitlines()
-    ['not a result of odonata', '  --> thesis']
+    >>> str(NoResult("not a result of Odonata", file="thesis")).splitlines()
+    ['not a result of Odonata', '  --> thesis']
     """
 
 

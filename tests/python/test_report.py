@@ -426,7 +426,7 @@ def test_what_is_no_result_is_refused_and_leaves_nothing(shell):
     (shell.folder / "empty").mkdir(exist_ok=True)
     done = shell("report", "empty")
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("error: not a result of odonata\n  --> empty\n")
+    assert done.err.startswith("error: not a result of Odonata\n  --> empty\n")
     assert shell("report", "nothing", "-o", "x.html").code == 2
     assert shell("report", "out", "-o", "no/such/folder.html").code == 2
     assert shell("report", "out", "out", "-o", "x.html").code == 2

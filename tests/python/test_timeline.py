@@ -323,7 +323,7 @@ def test_a_run_without_a_recording_says_which_key_to_set(shell, small):
     assert shell.files() == []
     nowhere = shell("timeline", "nowhere")
     assert nowhere.code == 2
-    assert "not a result of odonata" in nowhere.err
+    assert "not a result of Odonata" in nowhere.err
 
 
 def test_what_is_missing_or_damaged_is_named(shell, recorded):

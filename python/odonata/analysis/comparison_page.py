@@ -24,7 +24,7 @@ def show(found: Mapping[str, Any], least: float, stream: TextIO | None = None) -
     same = "equal" if found["equal_digests"] else "different"
     explain(out, f"Digests: {same}.")
     if found["a"]["version"] != found["b"]["version"]:
-        explain(out, f"Versions of odonata: A {found['a']['version']}, B {found['b']['version']}.")
+        explain(out, f"Versions of Odonata: A {found['a']['version']}, B {found['b']['version']}.")
     absent, changes = _split(found["scenario"])
     _section(out, "Scenario", _scenario(changes), "no change")
     explain(out, *_absent(absent))

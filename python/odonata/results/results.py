@@ -108,7 +108,7 @@ class Results:
         # `Path.is_file` raises for invalid file names.
         if not os.path.isfile(path / RUN_FILE):
             raise NoResult(
-                "not a result of odonata",
+                "not a result of Odonata",
                 file=str(path),
                 expected=f"a folder that holds {RUN_FILE}",
                 hint=_results_near(path),
