@@ -1,11 +1,11 @@
 """Checks that pages and comments are plain English: `python tests/prose.py [--statistics] [FILE...]`.
 
-A sentence has at most 35 words. Packets, ranks and jobs are named, not replaced by pronouns for people. A
-heading is a noun phrase or a task, no question. Spelling is American; percentages have no space. Blocks of
-code, and the length of table cells, are left out. The README has at most 120 lines, a guide 1,500 words,
-ARCHITECTURE.md 2,500, all pages together 76,000. Comments of Rust and Python follow the rules for names and spelling, docstrings also
-that for sentences; texts of programs have American spelling. Exit code: 0, or 1 with a line
-`FILE:LINE: fault` for each.
+A sentence has at most 35 words. Packets, ranks and jobs are named, not replaced by pronouns for people.
+A heading is a noun phrase or a task, no question. Spelling is American; percentages have no space.
+Blocks of code, and the length of table cells, are left out. The README has at most 120 lines, a guide
+1,500 words, ARCHITECTURE.md 2,500, all pages together 76,000. Comments of Rust and Python follow the
+rules for names and spelling, docstrings also that for sentences; texts of programs have American
+spelling. Exit code: 0, or 1 with a line `FILE:LINE: fault` for each.
 
 `--statistics` prints the words of each page, and the median and the 90th percentile of its sentences.
 """
