@@ -119,7 +119,7 @@ def test_methods_are_counted(tmp_path):
     files = {
         "lib": "mod a; mod b; pub struct A; impl A { fn f() { fn inner() {} } fn g() {} } enum A2 {}",
         # Of the same name, and a type of the parent in another file.
-        "a": "use crate::A as B; struct A<T>(T); impl<T: Fn() -> u32> A<T> { fn f() {} } impl B { fn h() {} }",
+        "a": "use crate::A as B; struct A<T>(T); impl<T: Fn() -> u8> A<T> { fn f() {} } impl B { fn h() {} }",
         # Methods of a trait, of a type of another crate, of tests.
         "b": "impl Clone for crate::A where A2: Copy { fn clone() {} } impl Drop for Box<u8> { fn f() {} }\n"
         "#[cfg(test)]\nimpl crate::A { fn t() {} }",
