@@ -147,13 +147,13 @@ def count(case: str, override: str) -> tuple[int, dict[str, int]]:
 
 def show(case: str, now: dict[str, float], bases: dict[tuple[str, str], float]) -> None:
     """Prints a case beside its bases."""
-    said = []
+    output = []
     for name, value in now.items():
         text = f"{name.replace('_', ' ')} {value:.1f}"
         if base := bases.get((case, name)):
             text += f" ({value / base - 1:+.1%})"
-        said.append(text)
-    print(f"{case:14} " + ", ".join(said))
+        output.append(text)
+    print(f"{case:14} " + ", ".join(output))
 
 
 def output(*command: str) -> str:

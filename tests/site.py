@@ -50,7 +50,7 @@ def check_browser(site: Path, pages: list[str]) -> str:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         tab = browser.new_page(viewport={"width": 390, "height": 844})
-        tab.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+        tab.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
         tab.on(
             "request", lambda request: wrong.append(request.url) if request.url.startswith("http") else None
         )

@@ -47,10 +47,10 @@ def check_platform(wheel: Path, wanted: str) -> None:
         print(f"{wheel.name}: for this machine alone")
         return
     audit = [sys.executable, "-m", "auditwheel", "show", str(wheel)]
-    said = subprocess.run(audit, capture_output=True, text=True, check=True).stdout
-    found = re.search(r'consistent with the\s+following platform tag: "(\w+)"', " ".join(said.split()))
+    output = subprocess.run(audit, capture_output=True, text=True, check=True).stdout
+    found = re.search(r'consistent with the\s+following platform tag: "(\w+)"', " ".join(output.split()))
     if found is None or glibc(found[1]) > glibc(wanted):
-        sys.exit(f"{wheel.name}: auditwheel says\n{said}")
+        sys.exit(f"{wheel.name}: auditwheel says\n{output}")
     print(f"{wheel.name}: runs on {found[1]} and later")
 
 

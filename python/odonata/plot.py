@@ -13,13 +13,13 @@ Every function returns a figure, whose `axes` you can change and which `savefig`
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from odonata.analysis.measured import needed
 from odonata.analysis.slowdown import METRICS as KNOWN
+from odonata.base.nearest import did_you_mean, nearest
 from odonata.base.pictures import figure
 from odonata.errors import InputError
 from odonata.load_curves import figure as load_figure
@@ -97,9 +97,9 @@ def slowdown(
         heights, errors = [], []
         for job in jobs:
             ratios = [one[job][metric].ratio for one in found if metric in one.get(job, {})]
-            told = interval([ratio for ratio in ratios if math.isfinite(ratio)], confidence)
-            heights.append(told.mean)
-            errors.append(0.0 if math.isnan(told.half_width) else told.half_width)
+            mean_of_ratios = interval([ratio for ratio in ratios if math.isfinite(ratio)], confidence)
+            heights.append(mean_of_ratios.mean)
+            errors.append(0.0 if math.isnan(mean_of_ratios.half_width) else mean_of_ratios.half_width)
         places = [place + (number - (len(shown) - 1) / 2) * width for place in range(len(jobs))]
         bars = {"yerr": errors, "capsize": 3} if len(runs) > 1 else {}
         axes.bar(places, heights, width, label=METRICS.get(metric, metric), **bars)
@@ -253,13 +253,12 @@ def load_curve(*sweeps: LoadSweep | Mapping[str, Any], labels: Sequence[str] | N
 def _refuse_unknown(key: str, given: Sequence[str], known: Sequence[str]) -> None:
     for name in given:
         if name not in known:
-            alike = difflib.get_close_matches(name, known, n=1)
             raise InputError(
                 "an unknown value",
                 key=key,
                 value=repr(name),
                 expected=f"one of {', '.join(known)}",
-                hint=f"did you mean {alike[0]}?" if alike else None,
+                hint=did_you_mean(nearest(name, known)),
             )
 
 

@@ -129,7 +129,7 @@ def text() -> str:
         "application",
         "iterations",
         "time off",
-        "said",
+        "stated error",
         "MPI off",
         "I/O off",
         "CPU, all",

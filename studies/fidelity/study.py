@@ -175,9 +175,9 @@ def text() -> str:
     cpu = {
         tier: sum(row["cpu_s"][tier] for row in stored.values()) for tier in ("packet", "flow", "analytic")
     }
-    told = ", ".join(f"{tier} {seconds:.0f} s" for tier, seconds in cpu.items())
+    times = ", ".join(f"{tier} {seconds:.0f} s" for tier, seconds in cpu.items())
     tables = "\n".join(table.markdown() for table in (kinds, workloads, machines))
-    return f"{len(stored)} scenarios; CPU time of all of them: {told}.\n\n{tables}"
+    return f"{len(stored)} scenarios; CPU time of all of them: {times}.\n\n{tables}"
 
 
 def main() -> int:

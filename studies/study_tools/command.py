@@ -64,17 +64,17 @@ def sweep(arguments: argparse.Namespace, study: Path) -> odonata.Sweep:
 
 def line() -> Callable[[Any], None]:
     """Prints the progress of a sweep: on a terminal in one line, elsewhere a line for each change."""
-    said = ""
+    output = ""
 
     def show(progress: Any) -> None:
-        nonlocal said
+        nonlocal output
         text = f"{progress.done} of {progress.planned} points, {progress.runs} runs"
         if sys.stderr.isatty():
             left = "" if progress.left_s is None else f", {progress.left_s / 60:.0f} min left"
             print(f"\r{text + left:<60}", end="", file=sys.stderr, flush=True)
-        elif text != said:
+        elif text != output:
             print(text, file=sys.stderr, flush=True)
-        said = text
+        output = text
 
     return show
 

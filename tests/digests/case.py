@@ -35,6 +35,8 @@ class Case:
     long: bool = False
     #: Takes a minute or more: run on request only.
     whole: bool = False
+    #: The scenario is a batch file: a queue over days, which has no scheduler of events.
+    batch: bool = False
 
     def settings(self, scheduler: str) -> dict[str, Any]:
         """The settings that override those of the scenario under a scheduler."""

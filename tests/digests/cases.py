@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from pathlib import Path
 
+import batch
 import machines
 import mfnetsim
 import mpi
@@ -32,7 +33,7 @@ COLUMNS_OF = (
 
 def all_cases(work: Path) -> dict[str, Case]:
     """All cases; programs in files are in the folder `work` (`traces.prepare`)."""
-    modules = (machines, workloads, storage, mpi, random_scenarios, mfnetsim)
+    modules = (machines, workloads, storage, mpi, batch, random_scenarios, mfnetsim)
     every = chain(*(module.cases() for module in modules), traces.cases(work))
     cases: dict[str, Case] = {}
     for case in every:

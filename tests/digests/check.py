@@ -107,7 +107,7 @@ def difference(expected: Measured | None, seen: Measured) -> str | None:
         return "nothing is recorded: make digests-update"
     if expected == seen:
         return None
-    told = [
+    changes = [
         f"{key} {seen[key]}, recorded {expected[key]}"
         for key in seen
         if key != "columns" and seen[key] != expected[key]
@@ -120,23 +120,25 @@ def difference(expected: Measured | None, seen: Measured) -> str | None:
         ("not recorded:", sorted(new.keys() - old.keys())),
     ):
         if names:
-            told.append(f"{what} {', '.join(names)}")
-    return "; ".join(told)
+            changes.append(f"{what} {', '.join(names)}")
+    return "; ".join(changes)
 
 
 def report(expected: Mapping[str, Measured], seen: Mapping[str, Mapping[str, Measured]]) -> int:
     """Prints differences; returns the number of cases with one."""
     differ = 0
     for name, by_scheduler in sorted(seen.items()):
-        told = {how: difference(expected.get(name), measured) for how, measured in by_scheduler.items()}
-        if not any(told.values()):
+        differences = {
+            how: difference(expected.get(name), measured) for how, measured in by_scheduler.items()
+        }
+        if not any(differences.values()):
             continue
         differ += 1
         print(name)
-        if len(set(told.values())) == 1:
-            print(f"    {' '.join(told)}: {next(iter(told.values()))}")
+        if len(set(differences.values())) == 1:
+            print(f"    {' '.join(differences)}: {next(iter(differences.values()))}")
         else:
-            for how, text in told.items():
+            for how, text in differences.items():
                 print(f"    {how}: {text or 'as recorded'}")
     return differ
 

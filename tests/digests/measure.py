@@ -11,6 +11,7 @@ from case import SCHEDULERS, Case
 from cases import COLUMNS_OF, all_cases
 
 import odonata
+from odonata.batch_queue import run, settings
 
 #: Recorded keys of `run.json`. The digest covers everything; the others show the kind of a difference.
 KEYS = ("digest", "outcome", "simulated_s", "packets", "packet_hops", "messages", "bytes_delivered")
@@ -27,6 +28,8 @@ def measure(name: str, scheduler: str) -> dict[str, Any]:
     """The measurements of a case, or `error` with the reason for their absence."""
     case = _cases[name]
     try:
+        if case.batch:
+            return batch_queue(case)
         results = odonata.run(
             case.scenario,
             overrides=case.settings(scheduler),
@@ -40,6 +43,18 @@ def measure(name: str, scheduler: str) -> dict[str, Any]:
     if name in COLUMNS_OF:
         seen["columns"] = columns(results)
     return seen
+
+
+def batch_queue(case: Case) -> dict[str, Any]:
+    """The measurements of a batch file."""
+    assert isinstance(case.scenario, Path)
+    result = run.simulate(settings.load(case.scenario, case.overrides))
+    return {
+        "digest": result.results["digest"],
+        "outcome": result.outcome,
+        "simulated_s": result.simulated_s,
+        "lost": len(result.results["lost"]),
+    }
 
 
 def columns(results: odonata.Results) -> dict[str, str]:

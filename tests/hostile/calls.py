@@ -77,8 +77,8 @@ def fingerprint(simulation: _core.Simulation) -> str:
     found = hashlib.blake2b(digest_size=16)
     for name in simulation.table_names():
         table = simulation.table(name)
-        for told, column in zip(table.schema, table.columns, strict=True):
-            found.update(f"{name} {told.name} {told.type} {len(column)}\n".encode())
+        for declared, column in zip(table.schema, table.columns, strict=True):
+            found.update(f"{name} {declared.name} {declared.type} {len(column)}\n".encode())
             for buffer in filter(None, column.buffers()):
                 found.update(buffer)
     return found.hexdigest()
@@ -178,18 +178,18 @@ def command_rules(
     if done.escaped is not None:
         return [failure(what, done.escaped)]
     found = text_rules(what, done.err) + text_rules(what, done.out)
-    said = done.err.strip() or done.out.strip()
+    message = done.err.strip() or done.out.strip()
     if done.code not in CODES or done.code not in codes:
-        cause = f"{done.arguments[0]}: {said.split(':')[-1][:40]}"
-        found.append(Finding(f"exit code {done.code}", f"{what}: {said}", cause))
+        cause = f"{done.arguments[0]}: {message.split(':')[-1][:40]}"
+        found.append(Finding(f"exit code {done.code}", f"{what}: {message}", cause))
     changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
     may_make = makes is not None and done.code in made_with
     left = [name for name in changed if not (may_make and (name == makes or name.startswith(f"{makes}/")))]
     if left:
         found.append(Finding("left behind", f"{what} (exit code {done.code}): {', '.join(left[:5])}"))
-    usage = "Usage: " in said
-    if done.code == 2 and not usage and "error" not in said.lower():
-        found.append(Finding("no error is said", f"{what}: {said}"))
+    usage = "Usage: " in message
+    if done.code == 2 and not usage and "error" not in message.lower():
+        found.append(Finding("no error is reported", f"{what}: {message}"))
     if done.code == 2 and not usage and done.out and "--json" not in done.arguments:
         found.append(Finding("an answer beside an error", f"{what}: {done.out[:200]}"))
     if done.code in (0, 3) and done.arguments[0] == "run":

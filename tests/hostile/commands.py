@@ -355,10 +355,10 @@ def _elsewhere(folder: Path, words: list[str], around: str) -> calls.Transcript:
             preexec_fn=limited,
         )
         try:
-            said = process.communicate(timeout=PATIENCE_S)
+            output = process.communicate(timeout=PATIENCE_S)
         finally:
             process.kill()
-    texts = [part.decode(errors="replace") for part in said if part is not None]
+    texts = [part.decode(errors="replace") for part in output if part is not None]
     if not texts:
         texts = [out.read_text(errors="replace"), err.read_text(errors="replace")]
     for path in (out, err):

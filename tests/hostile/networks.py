@@ -309,8 +309,19 @@ def _knowledge(lot: random.Random, links: dict[str, Any]) -> dict[str, Any]:
     delay = 2 * least * lot.randint(1, 3) if lot.random() < 0.5 else None
     if delay is not None:
         keys["knowledge_delay"] = f"{delay} ps"
-    told = delay or least
-    interval = one_of(lot, told, told // 2, told // 5, told // 10, told * 2, 10_000, 51_200, 130_000, 1000)
+    typical_ps = delay or least
+    interval = one_of(
+        lot,
+        typical_ps,
+        typical_ps // 2,
+        typical_ps // 5,
+        typical_ps // 10,
+        typical_ps * 2,
+        10_000,
+        51_200,
+        130_000,
+        1000,
+    )
     keys["knowledge_interval"] = f"{max(1, interval)} ps"
     if knowledge == "piggyback" and lot.random() < 0.5:
         keys["congestion_factor"] = one_of(lot, 0.5, 1.0, 1.5)

@@ -81,8 +81,8 @@ def failure(what: str, error: BaseException) -> Finding:
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if "/hostile/" not in frame.filename] or list(frames)
     where = f"{Path(own[-1].filename).name}, {own[-1].name}" if own else "nowhere"
-    told = "".join(traceback.format_exception(error))
-    return Finding(rule, f"{what}: {name}: {error} ({where})\n{told}", f"{name} in {where}")
+    trace = "".join(traceback.format_exception(error))
+    return Finding(rule, f"{what}: {name}: {error} ({where})\n{trace}", f"{name} in {where}")
 
 
 def refusal_rules(what: str, error: odonata.InputError, files: Mapping[str, bytes]) -> list[Finding]:

@@ -101,11 +101,11 @@ def serve() -> None:
                 sys.argv = ["odonata", *arguments]
                 _leave(odonata.cli.main)
             code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-            said = []
+            output = []
             for stream in (out, err):
                 stream.seek(0)
-                said.append(stream.read().decode(errors="replace"))
-        print(json.dumps([code, *said]), flush=True)
+                output.append(stream.read().decode(errors="replace"))
+        print(json.dumps([code, *output]), flush=True)
 
 
 def _leave(main: Callable[[], None]) -> None:

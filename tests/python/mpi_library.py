@@ -112,12 +112,12 @@ class Underway:
     def end(self) -> tuple[int, str]:
         """The exit code of mpirun, and the output."""
         try:
-            said, _ = self.mpirun.communicate(timeout=PATIENCE_S)
+            output, _ = self.mpirun.communicate(timeout=PATIENCE_S)
         finally:
             self.mpirun.end()
         for process in range(self.processes):
             (self.folder / f"pid.{process}").unlink(missing_ok=True)
-        return self.mpirun.returncode, said
+        return self.mpirun.returncode, output
 
 
 def library(name: str) -> Mpi:

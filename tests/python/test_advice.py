@@ -11,14 +11,15 @@ import pytest
 from sweep_cases import TINY
 
 import odonata
-from odonata.advice import answer, choices, goals, prices, search
+from odonata.advice import answer, choices, goals, search
 from odonata.advice.choices import Choice
 from odonata.advice.goals import Measured
-from odonata.advice.prices import Cost, Prices
 from odonata.advice.search import Candidate, Found, Request
 from odonata.answers.advice import Advice
 from odonata.base.json_types import check
 from odonata.errors import InputError
+from odonata.machines import prices
+from odonata.machines.prices import Cost, Prices
 from odonata.running.runner import Task
 
 
@@ -139,14 +140,14 @@ def test_a_candidate_that_is_better_with_every_seed_is_found_though_means_overla
     better = candidate("better", [0.90 * time for time in PRESENT[:4]] + [0.92 * PRESENT[4]])
     found = found_of(candidate(choices.PRESENT, PRESENT), better)
     assert search.best(request(), found) is better
-    said = answer.of_search(request(), found, ["placement"])
-    check(said, Advice)
-    assert said["best"] == "better"
-    pair = said["confirmed"][1]["score"]
+    output = answer.of_search(request(), found, ["placement"])
+    check(output, Advice)
+    assert output["best"] == "better"
+    pair = output["confirmed"][1]["score"]
     # Geometric mean of four 0.90 and one 0.92.
     assert pair["ratio"] == pytest.approx((0.9**4 * 0.92) ** 0.2)
     assert pair["low"] < pair["ratio"] < pair["high"] < 1
-    assert "in all 5 seeds" in said["sentences"][0]
+    assert "in all 5 seeds" in output["sentences"][0]
 
 
 def test_of_equally_good_candidates_the_one_with_fewest_settings_is_the_answer():
@@ -169,9 +170,9 @@ def test_a_difference_that_may_be_chance_is_no_advice():
     chance = candidate("chance", [0.7 * PRESENT[0], *PRESENT[1:4], 1.1 * PRESENT[4]])
     found = found_of(candidate(choices.PRESENT, PRESENT), chance)
     assert search.best(request(), found) is None
-    said = answer.of_search(request(), found, ["placement"])
-    assert said["best"] is None
-    assert said["sentences"][0].startswith("Nothing is known to be better")
+    output = answer.of_search(request(), found, ["placement"])
+    assert output["best"] is None
+    assert output["sentences"][0].startswith("Nothing is known to be better")
 
 
 def test_more_confirmed_candidates_have_wider_intervals():
@@ -201,8 +202,8 @@ def test_the_cheapest_that_keeps_the_limits_is_the_answer_for_cost():
     middle = candidate("2 buffers", PRESENT, cost=200.0, limited=0.9)
     found = found_of(present, cheap, middle)
     assert search.best(request("cost", limits), found) is middle
-    said = answer.of_search(request("cost", limits), found, ["buffers"])
-    assert "keeps a.io_s <= 1" in said["sentences"][0]
+    output = answer.of_search(request("cost", limits), found, ["buffers"])
+    assert "keeps a.io_s <= 1" in output["sentences"][0]
 
 
 @pytest.mark.parametrize("text", ["halo.speed=3", "other.io_s=3 s", "halo.io_s=fast", "cost"])
@@ -277,7 +278,7 @@ class Stopped:
 def test_a_stopped_search_says_that_there_is_no_advice_yet(tmp_path):
     found, left_out = choices.find(task(), ["placement"])
     stopped = search.search(request(), found, left_out, tmp_path, stop=Stopped())
-    said = answer.of_search(request(), stopped, ["placement"])
-    check(said, Advice)
-    assert (said["outcome"], said["best"]) == ("interrupted", None)
-    assert said["sentences"][0].startswith("There is no advice yet")
+    output = answer.of_search(request(), stopped, ["placement"])
+    check(output, Advice)
+    assert (output["outcome"], output["best"]) == ("interrupted", None)
+    assert output["sentences"][0].startswith("There is no advice yet")

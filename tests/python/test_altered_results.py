@@ -137,7 +137,7 @@ def show(folder, content, name="run.json"):
     (folder / name).write_text(json.dumps(content))
 
 
-def heard(folder):
+def error_of(folder):
     """The error about a result, from the functions that `summary` and `compare` call; or None."""
     try:
         whole, results = odonata.load(folder.parent / "out"), odonata.load(folder)
@@ -162,7 +162,7 @@ def test_what_is_missing_in_run_json_or_of_another_type_is_named(altered, comman
     for number, way in enumerate(ways):
         show(altered, deleted(run, way))
         key = None if is_free(way) else dotted(way)
-        error = heard(altered)
+        error = error_of(altered)
         assert (error and error.key) == key
         assert error is None or error.file == str(altered / "run.json")
         if number % 7 == 0:
@@ -170,7 +170,7 @@ def test_what_is_missing_in_run_json_or_of_another_type_is_named(altered, comman
                 assert_named(commands(*arguments), "altered/run.json", key=key)
         for value in of_another_type(run, way):
             show(altered, replaced(run, way, value))
-            error = heard(altered)
+            error = error_of(altered)
             assert error is None or error.file == str(altered / "run.json")
 
 
@@ -183,7 +183,7 @@ def test_any_key_of_run_json_may_be_deleted_or_of_another_type(altered, commands
         others = random.Random(dotted(way)).sample(of_another_type(run, way), 3)
         for content in [deleted(run, way), *(replaced(run, way, value) for value in others)]:
             show(altered, content)
-            error = heard(altered)
+            error = error_of(altered)
             assert error is None or error.file == str(altered / "run.json")
         if number % 4 == 0:
             for arguments in READING:
@@ -240,7 +240,7 @@ def test_a_table_that_is_missing_or_no_parquet_is_named(altered, commands, most)
                 file.write_bytes(content)
                 with pytest.raises(InputError, match=rf"{name}\.parquet"):
                     odonata.load(altered).table(name)
-            error = heard(altered)
+            error = error_of(altered)
             # The summary does not show `messages`.
             assert (error and error.file) == (None if name == "messages" else str(file))
         done = commands("summary", "altered")
@@ -266,7 +266,7 @@ def test_a_column_that_is_missing_or_of_another_type_is_named(altered, most):
                 table.set_column(number, field.name, empty),
             ):
                 pq.write_table(changed, file)
-                error = heard(altered)
+                error = error_of(altered)
                 assert error is None or (error.file, error.key) == (str(file), field.name)
                 tried += 1
                 named += error is not None
@@ -303,7 +303,7 @@ def test_altered_bytes_of_a_table_are_noticed(altered, commands):
         for _ in range(lot.choice((1, 1, 8))):
             content[lot.randrange(len(content))] ^= 1 << lot.randrange(8)
         file.write_bytes(content)
-        error = heard(altered)
+        error = error_of(altered)
         assert error is None or error.file == str(file)
         noticed += error is not None
         if turn % 20 == 0:

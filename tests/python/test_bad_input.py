@@ -77,7 +77,7 @@ def line_of(text: str, part: str) -> int:
 @pytest.mark.parametrize("name", MISTAKES)
 @pytest.mark.parametrize("command", ["run", "check"])
 def test_a_mistake_is_named_and_nothing_is_created(shell, command, name):
-    old, new, said = MISTAKES[name]
+    old, new, output = MISTAKES[name]
     assert old in SMALL
     shell.write(SMALL.replace(old, new, 1))
     done = shell(command, "scenario.toml", *(["-o", "out"] if command == "run" else []))
@@ -86,7 +86,7 @@ def test_a_mistake_is_named_and_nothing_is_created(shell, command, name):
     assert done.err.startswith("error: ")
     assert "scenario.toml:" in done.err
     assert "Traceback" not in done.err
-    for part in said:
+    for part in output:
         assert part in done.err, f"{part!r} is missing in\n{done.err}"
     assert shell.files() == ["scenario.toml"]
 
@@ -121,14 +121,14 @@ def test_errors_come_as_json_too(shell):
 
 def test_a_wrong_override_is_named(shell):
     shell.write(SMALL)
-    for setting, said in [
+    for setting, message in [
         ("network.routing.algoritm=minimal", "algoritm"),
         ("network.links.global.bandwidth=12 ns", "12 ns"),
         ("no equals sign", "no equals sign"),
     ]:
         done = shell("run", "scenario.toml", "--set", setting)
         assert done.code == 2
-        assert said in done.err
+        assert message in done.err
         assert "--set" in done.err
     assert shell.files() == ["scenario.toml"]
 
@@ -155,7 +155,7 @@ def test_a_wrong_scenario_does_not_cost_the_old_result(shell):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["run", "missing.toml"], "missing.toml"),
         (["run", "."], "the scenario cannot be read"),
@@ -190,13 +190,13 @@ def test_a_wrong_scenario_does_not_cost_the_old_result(shell):
         (["trace", "repeat", ".", "-o", "out", "--times", str(2**32)], "--times"),
     ],
 )
-def test_a_wrong_command_line_is_named(shell, arguments, said):
+def test_a_wrong_command_line_is_named(shell, arguments, message):
     shell.write(SMALL)
     (shell.folder / "binary.toml").write_bytes(b"\xff\xfe")
     before = shell.files()
     done = shell(*arguments)
     assert done.code == 2
-    assert said in done.err
+    assert message in done.err
     assert "Traceback" not in done.err
     assert shell.files() == before
 

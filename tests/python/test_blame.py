@@ -71,7 +71,7 @@ def test_a_wait_at_a_link_of_any_class_counts():
     assert results([row]).blame_matrix(place="column")["milc"]["cosmoflow"] == 4.0
 
 
-def test_what_matters_is_said_the_heaviest_first():
+def test_what_matters_is_reported_the_heaviest_first():
     assert [found.words() for found in blame.findings(results())] == [
         "Cosmoflow spent 41% of its I/O time waiting behind checkpoint, at the devices of 2 of its 8 servers",
         "Checkpoint's messages spent 30% of their time in the network waiting behind checkpoint's I/O, "
@@ -184,7 +184,7 @@ def test_waits_for_a_fault_have_no_culprit_and_are_named():
     assert results(rows).blame_matrix(resource="fault")["cosmoflow"][""] == 3.0
 
 
-def test_not_more_is_said_than_anybody_reads():
+def test_a_long_list_is_cut():
     many = [("milc", "mpi", f"job {n}", "mpi", "link", "local", "r1>r2", -1, 1.0 + n) for n in range(20)]
     found = blame.findings(results(many))
     assert [f.culprit for f in found] == [f"job {n}" for n in range(19, 11, -1)]

@@ -38,7 +38,7 @@ def program(folder: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize("routing", booksim_speed.CHANNELS)
-def test_both_are_told_the_same(routing, tmp_path):
+def test_both_get_the_same_report(routing, tmp_path):
     """The importer turns BookSim's configuration into the scenario of the comparison."""
     file = tmp_path / "dragonfly.cfg"
     text = booksim_speed.configuration(routing, 0.3, 1000)
@@ -62,7 +62,7 @@ def test_cycles_are_read_and_cpu_time_is_that_of_the_program(tmp_path):
     assert rate.per_cpu_s == pytest.approx(60134 / rate.cpu_s)
 
 
-def test_a_run_that_did_not_end_is_said_so(tmp_path):
+def test_an_unfinished_run_is_reported(tmp_path):
     unstable = "Average latency exceeded 2000 cycles. Aborting simulation.\nSimulation unstable, ending ...\n"
     with pytest.raises(SystemExit, match="exceeded 2000 cycles"):
         booksim_speed.booksim(program(tmp_path, unstable), "min", 0.9, 30000)

@@ -77,7 +77,7 @@ def test_errors_of_measurement_show_as_residuals_and_standard_errors(tmp_path, s
     assert "Residual 4" in page or "Residual 3" in page
 
 
-def test_a_hop_is_told_from_software_by_pairs_of_different_distance(tmp_path, shell):
+def test_pairs_of_different_distance_separate_hops_from_software(tmp_path, shell):
     truth = {"mpi.send_delay": "912 ns", "network.router_delay": "250 ns"}
     measure(tmp_path, truth, pairs=((0, 1), (0, 2), (0, 5)), sizes=(0, 64, 1024, 65536))
     found = calibrated(shell, "--fit", "software,hop,bandwidth")
@@ -103,7 +103,7 @@ def test_what_the_data_cannot_determine_is_refused(tmp_path, shell, fit, sizes, 
     assert words in refused.err
 
 
-def test_a_machine_that_is_slower_without_software_is_told(tmp_path, shell):
+def test_a_machine_that_is_slower_without_software_is_reported(tmp_path, shell):
     measure(tmp_path, {"mpi.send_delay": "300 ns"}, error=lambda number: -0.5)
     refused = shell("calibrate", "measured.csv", "machine.toml", "--fit", "software")
     assert refused.code == 2
@@ -115,21 +115,21 @@ def test_slow_links_on_the_way_are_named_where_terminal_links_have_no_influence(
     (tmp_path / "machine.toml").write_text(MACHINE.replace('"40 GB/s"', '"5 GB/s"', 1))
     refused = shell("calibrate", "measured.csv", "machine.toml")
     assert refused.code == 2
-    said = " ".join(refused.err.split())
-    assert "terminal links have no influence: 1048576 B take" in said
-    assert "--> machine.toml key network.links.terminal.bandwidth" in said
-    assert "network.links.local.bandwidth is 5 GB/s" in said
-    assert "faster links on the path than the measured 7." in said
+    message = " ".join(refused.err.split())
+    assert "terminal links have no influence: 1048576 B take" in message
+    assert "--> machine.toml key network.links.terminal.bandwidth" in message
+    assert "network.links.local.bandwidth is 5 GB/s" in message
+    assert "faster links on the path than the measured 7." in message
 
 
-def test_nodes_that_there_are_not_are_said_of_the_option_or_the_row(tmp_path, shell):
+def test_missing_nodes_are_reported_at_the_option_or_the_row(tmp_path, shell):
     (tmp_path / "machine.toml").write_text(MACHINE)
     (tmp_path / "measured.csv").write_text("bytes,latency\n0,1 us\n8,1 us\n64 KiB,9 us\n")
     refused = shell("calibrate", "measured.csv", "machine.toml", "--nodes", "0,500")
     assert refused.code == 2
-    said = " ".join(refused.err.split())
-    assert "there is no node 500 key --nodes found 500 expected 0 to 11" in said
-    assert "<dict>" not in said
+    message = " ".join(refused.err.split())
+    assert "there is no node 500 key --nodes found 500 expected 0 to 11" in message
+    assert "<dict>" not in message
     (tmp_path / "measured.csv").write_text(
         "bytes,latency,from,to\n0,1 us,0,1\n8,1 us,0,1\n64 KiB,9 us,0,77\n"
     )

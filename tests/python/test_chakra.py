@@ -177,8 +177,8 @@ def test_attributes_without_effect_are_counted_and_named(shell, tmp_path):
         node(2, COMP, "a", us=5, tensor_size=7),
         node(3, COMP, "b", us=5, tensor_size=7),
     ]
-    said = shell("trace", "lint", str(chakra.write(tmp_path / "odd", [nodes]))).out
-    assert "2 attributes have no effect: tensor_size (2), comm_priority (1)" in said
+    output = shell("trace", "lint", str(chakra.write(tmp_path / "odd", [nodes]))).out
+    assert "2 attributes have no effect: tensor_size (2), comm_priority (1)" in output
 
 
 def test_files_packed_by_gzip_are_read(shell, tmp_path):
@@ -284,7 +284,7 @@ def test_control_dependencies_order_where_all_of_them_can_be_kept(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("nodes", "said"),
+    ("nodes", "message"),
     [
         ([node(1, COMP, after=(2,)), node(2, COMP, after=(3,)), node(3, COMP, after=(2,))],
          "data dependencies go in a circle of 2: 2 needs 3 needs 2"),
@@ -294,14 +294,14 @@ def test_control_dependencies_order_where_all_of_them_can_be_kept(tmp_path):
         ([node(1, SEND, comm_size=1, comm_dst=5)], "has comm_dst 5, of 1 ranks"),
     ],
 )  # fmt: skip
-def test_what_is_no_order_is_found_and_not_converted(shell, tmp_path, nodes, said):
+def test_what_is_no_order_is_found_and_not_converted(shell, tmp_path, nodes, message):
     folder = chakra.write(tmp_path / "bad", [nodes])
     done = shell("trace", "lint", str(folder))
     assert done.code == 1
-    assert f"error: graph: job.0.et: {said}" in done.out or said in done.out
+    assert f"error: graph: job.0.et: {message}" in done.out or message in done.out
     refused = shell("trace", "convert", str(folder), str(tmp_path / "y"))
     assert refused.code == 2
-    assert said in refused.err
+    assert message in refused.err
     assert not (tmp_path / "y").exists()
 
 
@@ -379,7 +379,7 @@ def test_the_json_form_is_read_too(shell, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"", "the file is empty"),
         (chakra.trace(node(1, COMP))[:-1], "the file ends at byte"),
@@ -392,12 +392,12 @@ def test_the_json_form_is_read_too(shell, tmp_path):
         (chakra.trace(node(1, COLL, comm_type="x")), "comm_type is 'x'"),
     ],
 )
-def test_damage_is_an_error_that_names_its_place(shell, tmp_path, data, said):
+def test_damage_is_an_error_that_names_its_place(shell, tmp_path, data, message):
     path = tmp_path / "x.0.et"
     path.write_bytes(data)
     done = shell("trace", "info", str(path))
     assert done.code == 2
-    assert said in done.err
+    assert message in done.err
     assert "x.0.et" in done.err
 
 

@@ -180,7 +180,7 @@ def test_a_collective_beside_computation_takes_no_longer_than_the_longer_of_them
 
 
 @pytest.mark.parametrize(
-    ("workload", "key", "said"),
+    ("workload", "key", "message"),
     [
         ({"all_to_all": {}}, "jobs.0.workload", 'is "alltoall"'),
         ({"allreduce_ring": {}}, "jobs.0.workload", '"allreduce" with algorithm = "ring"'),
@@ -226,12 +226,12 @@ def test_a_collective_beside_computation_takes_no_longer_than_the_longer_of_them
         ({"compute": {"time": "2 parsecs"}}, "jobs.0.workload.compute.time", "parsecs"),
     ],
 )
-def test_a_mistake_is_told_with_what_there_is_instead(workload, key, said):
+def test_a_mistake_is_reported_with_what_there_is_instead(workload, key, message):
     with pytest.raises(odonata.InputError) as caught:
         odonata.check({**MACHINE, "jobs": [{"name": "job", "ranks": 12, "workload": workload}]})
     text = str(caught.value)
     assert key in text
-    assert said.replace('"', "") in text.replace('"', "")
+    assert message.replace('"', "") in text.replace('"', "")
 
 
 def test_the_examples_of_the_page_are_right(tmp_path):

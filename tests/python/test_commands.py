@@ -211,15 +211,15 @@ threshold = "24 KiB"
     assert "per-flow: if more than 24 KiB wait for the link to a node" in text
 
 
-def test_what_is_probably_not_meant_is_said_by_check_and_run(shell):
+def test_what_is_probably_not_meant_is_reported_by_check_and_run(shell):
     shell.write(
         '[machine.torus]\ndims = [4, 4]\n[[jobs]]\nranks = 16\nplacement = "random"\n'
         "workload = { worst-case = { load = 0.3, messages = 3 } }\n"
     )
-    said = "jobs.0.workload.worst-case: job grid: not the worst case: rank"
+    output = "jobs.0.workload.worst-case: job grid: not the worst case: rank"
     done = shell("check", "scenario.toml")
     assert (done.code, done.err) == (0, "")
-    assert said in " ".join(done.out.split())
+    assert output in " ".join(done.out.split())
     [warning] = shell("check", "scenario.toml", "--json").json["warnings"]
     assert (warning["key"], warning["expected"]) == (
         "jobs.0.workload.worst-case",
@@ -227,11 +227,11 @@ def test_what_is_probably_not_meant_is_said_by_check_and_run(shell):
     )
     done = shell("run", "scenario.toml", "-o", "out")
     assert done.code == 0
-    assert f"warning: {said}" in done.err
+    assert f"warning: {output}" in done.err
     assert "warning" not in shell("run", "scenario.toml", "-o", "out", "--force", "--quiet").err
     sweep = ("load-sweep", "scenario.toml", "--loads", "0.1", "--max-samples", "5")
     done = shell(*sweep, "--json")
-    assert f"warning: {said}" in done.err
+    assert f"warning: {output}" in done.err
     assert done.json["warnings"] == [warning]
     assert "warning" not in shell(*sweep, "--set", "jobs.0.placement=contiguous").err
 
@@ -281,7 +281,7 @@ def test_bench_measures_hops_and_memory(shell):
     assert report["machine"]["cores"] >= 1
 
 
-def test_a_name_that_is_no_choice_is_said_in_plain_words(shell):
+def test_a_name_that_is_no_choice_is_reported_in_plain_words(shell):
     for command in (("schema", "foo"), ("fidelity", "x.toml", "--tier", "foo"), ("device", "bench", "foo")):
         refused = shell(*command)
         assert refused.code == 2

@@ -34,7 +34,7 @@ def test_a_comparison_says_what_changed_in_the_scenario_and_in_the_metrics(pair)
     assert "jobs.saver" not in done.out
     assert "Jobs (changes of 1% and more)" in done.out
     # Minimal paths have no packets that are not minimal.
-    assert any(line[:3] == ["mpi", "packets", "nonminimal"] and line[-1] == "0.00x" for line in lines)
+    assert any(line[:3] == ["MPI", "packets", "nonminimal"] and line[-1] == "0.00x" for line in lines)
     assert max(map(len, done.out.splitlines())) <= 110
 
 
@@ -99,8 +99,8 @@ def test_results_without_a_common_job_are_not_called_unchanged(pair):
     assert pair("run", "others.toml", "-o", "others", "-q").code == 0
     done = pair("compare", "a", "others")
     assert done.code == 0
-    said = " ".join(done.out.split())
-    assert "Jobs (changes of 1% and more): no common job, so none is compared" in said
+    output = " ".join(done.out.split())
+    assert "Jobs (changes of 1% and more): no common job, so none is compared" in output
     assert pair("compare", "a", "others", "--json").json["jobs_in_both"] == []
     assert pair("compare", "a", "b", "--json").json["jobs_in_both"] == ["halo", "training"]
 

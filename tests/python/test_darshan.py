@@ -167,9 +167,9 @@ def test_a_folder_stands_for_the_only_log_in_it(shell, log, tmp_path):
     for command in (["info", "logs"], ["lint", "logs"], ["convert", "logs", "x.program"]):
         refused = shell("trace", *command)
         assert refused.code == 2
-        said = " ".join(refused.err.split())
-        assert "the folder holds 2 Darshan logs: job.darshan, other.darshan" in said
-        assert "--> logs expected the path of one of them" in said
+        message = " ".join(refused.err.split())
+        assert "the folder holds 2 Darshan logs: job.darshan, other.darshan" in message
+        assert "--> logs expected the path of one of them" in message
     assert not (tmp_path / "x.program").exists()
 
 
@@ -261,7 +261,7 @@ def test_dxt_that_lacks_accesses_is_completed_from_counters(tmp_path):
     assert sorted(size > KIB for size in sizes.tolist()) == [False, False, False, True, True]
 
 
-def test_dxt_that_contradicts_the_counters_is_told(shell, tmp_path):
+def test_dxt_that_contradicts_the_counters_is_reported(shell, tmp_path):
     log = Writer(1)
     log.record("POSIX", 7, "/a", 0, OPENS=1, WRITES=1, **in_ranges("WRITE", [1000]))
     log.segments("DXT_POSIX", 7, "/a", 0, [(0, 1000, 1.0, 1.1), (1000, 5000, 1.2, 1.3)], [])
@@ -346,7 +346,7 @@ def test_a_converted_log_is_repeated_and_scaled(shell, log, tmp_path):
     assert "odonata trace convert --repeat" in refused.err
 
 
-def test_a_job_is_told_how_to_run_a_log(shell, log, tmp_path):
+def test_a_job_with_a_log_gets_the_command_to_convert_it(shell, log, tmp_path):
     (tmp_path / "s.toml").write_text(MACHINE + '[[jobs]]\ntrace = "job.darshan"\n')
     refused = shell("check", str(tmp_path / "s.toml"))
     assert refused.code == 2

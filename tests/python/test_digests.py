@@ -39,7 +39,7 @@ def test_results_that_are_as_recorded_are_no_news():
     assert out.endswith(": all as recorded\n")
 
 
-def test_a_difference_is_told_by_case_and_by_what_differs(recorded):
+def test_a_difference_is_reported_by_case_and_by_what_differs(recorded):
     def edit(content):
         content["arrival/fixed"] |= {"digest": "0" * 32, "packets": 7}
         content["run/mix"]["columns"]["jobs.elapsed_s"] = "0" * 12

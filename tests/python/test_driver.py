@@ -40,14 +40,14 @@ def test_results_of_rust_are_counted_and_a_test_that_is_ignored_without_a_known_
     assert driver.count_rust(CARGO.splitlines(keepends=True), tally) == 3
     assert (tally.passed, tally.failed) == (3, 3)
     assert tally.line() == "3 passed, 3 failed, 1 left out: 1 take long (make test-all)"
-    said = capsys.readouterr().out
-    assert "odonata_units, src/lib.rs: 2 passed, 0 failed" in said
-    assert "all, tests/all/main.rs: 1 passed, 1 failed" in said
-    assert "ignored without a reason that is known: six\n" in said
-    assert "ignored without a reason that is known: seven\n" in said
+    output = capsys.readouterr().out
+    assert "odonata_units, src/lib.rs: 2 passed, 0 failed" in output
+    assert "all, tests/all/main.rs: 1 passed, 1 failed" in output
+    assert "ignored without a reason that is known: six\n" in output
+    assert "ignored without a reason that is known: seven\n" in output
     # All that a binary with a failure printed, and nothing of the others.
-    assert "test five ... FAILED" in said
-    assert "two::three" not in said
+    assert "test five ... FAILED" in output
+    assert "two::three" not in output
 
 
 def test_results_of_python_are_counted_by_missing_parts_and_their_commands():

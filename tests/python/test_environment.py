@@ -204,7 +204,7 @@ def test_ctrl_c_while_libraries_are_imported_is_answered_at_once(results, module
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["trace", "convert", "nan.toml", "x.program", "--compute-scale", "2"], "--compute-scale"),
         (["trace", "convert", "nan.toml", "x.program", "--compute-scale", "nan"], "--compute-scale"),
@@ -215,15 +215,15 @@ def test_ctrl_c_while_libraries_are_imported_is_answered_at_once(results, module
         (["compare", "out", "out", "--min", "nan"], "--min"),
     ],
 )
-def test_numbers_that_are_none_are_named(results, server, arguments, said):
+def test_numbers_that_are_none_are_named(results, server, arguments, message):
     results.write(SMALL, "nan.toml")
     done = Shell(results.folder, server)(*arguments)
     assert (done.code, done.out) == (2, ""), done
-    assert said in done.err
+    assert message in done.err
     assert "itself failed" not in done.err
 
 
-def test_what_is_an_error_of_odonata_is_told_in_a_line(results):
+def test_what_is_an_error_of_odonata_is_reported_in_a_line(results):
     """And in full if the interpreter is in development mode."""
     script = (
         "import sys\n"
@@ -233,15 +233,16 @@ def test_what_is_an_error_of_odonata_is_told_in_a_line(results):
         "sys.argv = ['odonata', 'summary', 'out']\n"
         "cli.main()\n"
     )
-    said = []
+    output = []
     for more in ([], ["-X", "dev"]):
         done = launcher.run([ODONATA[0], *more, "-c", script], cwd=results.folder)
         assert (done.returncode, done.stdout) == (1, "")
-        said.append(done.stderr)
+        output.append(done.stderr)
     assert re.fullmatch(
-        r"error: Odonata itself failed, please report it: TypeError: no such thing \(<string>:3\)\n", said[0]
+        r"error: Odonata itself failed, please report it: TypeError: no such thing \(<string>:3\)\n",
+        output[0],
     )
-    assert "Traceback" in said[1]
+    assert "Traceback" in output[1]
 
 
 def test_the_entry_point_is_the_one_that_hears_ctrl_c():

@@ -151,7 +151,7 @@ def test_a_rank_an_iteration_and_waits_that_were_dropped():
     assert "4 s before the recorded waits" in short.words()[0]
 
 
-def test_an_iteration_is_told_since_the_end_of_the_one_before():
+def test_an_iteration_counts_from_the_end_of_the_one_before():
     waits = [
         *WAITS,
         (
@@ -175,19 +175,19 @@ def test_an_iteration_is_told_since_the_end_of_the_one_before():
         ({"job": "milc", "iteration": 5}, "no recorded wait of milc at the end of that iteration"),
     ],
 )
-def test_what_is_not_there_is_said(asked, problem):
+def test_what_is_not_there_is_reported(asked, problem):
     with pytest.raises(InputError, match=problem):
         explain.of_jobs(results(), **asked)
 
 
-def test_a_job_by_nearly_its_name_is_told_the_name():
+def test_a_misspelled_job_gets_the_nearest_name():
     jobs = results().table("jobs")["job"].to_pylist()
     with pytest.raises(InputError) as raised:
         explain.of_jobs(results(), job=jobs[0].upper())
     assert raised.value.hint == f'did you mean "{jobs[0]}"?'
 
 
-def test_without_waits_it_is_said_how_to_keep_them():
+def test_without_waits_it_is_reported_how_to_keep_them():
     with pytest.raises(InputError, match="recorded no waits"):
         explain.of_jobs(results(kept=0))
 
@@ -212,7 +212,7 @@ def test_the_chain_of_a_run_adds_up_to_what_the_job_lost(together):
     lost = {one.job: one for one in lost_time.of_jobs(loaded)}
     chains = loaded.explain()["chains"]
     assert {chain["job"] for chain in chains} <= set(lost)
-    told = 0
+    explained = 0
     for chain in chains:
         known = lost[chain["job"]]
         # Shares are rounded to picoseconds at every step.
@@ -227,10 +227,10 @@ def test_the_chain_of_a_run_adds_up_to_what_the_job_lost(together):
             for culprit, lost_s in by_culprit.items():
                 expected = sum(part.lost_s for part in known.parts if part.culprit == culprit)
                 assert math.isclose(lost_s, expected, rel_tol=1e-3, abs_tol=1e-9)
-                told += 1
+                explained += 1
         ends = [wait["end_s"] for wait in chain["waits"]]
         assert ends == sorted(ends)
-    assert told > 0
+    assert explained > 0
 
 
 def test_the_series_adds_up_to_the_means(together):
@@ -250,18 +250,18 @@ def test_the_series_adds_up_to_the_means(together):
 
 @pytest.mark.slow
 def test_the_command_prints_the_chains(together):
-    def told(*options):
+    def explain_command(*options):
         return launcher.run(
             [*ODONATA, "explain", "out", *options], cwd=together, env=os.environ | {"COLUMNS": "1000"}
         )
 
-    answer = json.loads(told("--json").stdout)
+    answer = json.loads(explain_command("--json").stdout)
     json_types.check(answer, ANSWERS["explain"])
     # Lines are wrapped.
-    page = " ".join(told("--waits", "3").stdout.split())
+    page = " ".join(explain_command("--waits", "3").stdout.split())
     for chain in answer["chains"]:
         assert chain["words"] in page
-    one = json.loads(told("--json", "--job", answer["chains"][0]["job"]).stdout)
+    one = json.loads(explain_command("--json", "--job", answer["chains"][0]["job"]).stdout)
     assert one["chains"] == answer["chains"][:1]
-    wrong = told("--job", "nobody")
+    wrong = explain_command("--job", "nobody")
     assert (wrong.returncode, "--job" in wrong.stderr) == (2, True)

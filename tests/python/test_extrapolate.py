@@ -105,10 +105,10 @@ def test_a_job_that_does_not_repeat_itself_is_named_with_its_line(tmp_path):
         '[[jobs]]\nname = "solver"\nranks = 4\nworkload = { allreduce = { bytes = "8 B", iterations = 9 } }\n'
         '\n[[jobs]]\nname = "once"\nranks = 4\nworkload = { allreduce = { bytes = "8 B", iterations = 1 } }\n'
     )
-    told = launcher.run([*ODONATA, "extrapolate", "s.toml"], cwd=tmp_path)
-    assert told.returncode == 2
-    said = " ".join(told.stderr.split())
-    assert 'job "once" has no repetitions --> s.toml:8 8 | [[jobs]] key jobs.1' in said
+    refused = launcher.run([*ODONATA, "extrapolate", "s.toml"], cwd=tmp_path)
+    assert refused.returncode == 2
+    output = " ".join(refused.stderr.split())
+    assert 'job "once" has no repetitions --> s.toml:8 8 | [[jobs]] key jobs.1' in output
 
 
 @pytest.mark.parametrize(

@@ -90,19 +90,19 @@ def test_lost_time_is_left_out_where_no_message_waits():
 
 
 def test_every_tier_says_how_far_it_is():
-    told = {}
+    reports = {}
 
     def progress(title):
-        told[title] = []
-        return contextlib.nullcontext(told[title].append)
+        reports[title] = []
+        return contextlib.nullcontext(reports[title].append)
 
     task = runner.Task(*text_and_path(SCENARIO), [], None)
     sides.compare(task, ["analytic", "packet"], None, progress)
-    assert list(told) == ["analytic, tier 1 of 2", "packet, tier 2 of 2"]
-    assert [seen[-1].whole for seen in told.values()] == [1.0, 1.0]
+    assert list(reports) == ["analytic, tier 1 of 2", "packet, tier 2 of 2"]
+    assert [seen[-1].whole for seen in reports.values()] == [1.0, 1.0]
     out = io.StringIO()
     with ProgressLine(out, title="packet, tier 2 of 2") as line:
-        line(dataclasses.replace(told["packet, tier 2 of 2"][-1], wall_s=11.0))
+        line(dataclasses.replace(reports["packet, tier 2 of 2"][-1], wall_s=11.0))
     assert out.getvalue().startswith("packet, tier 2 of 2 | 100% | simulated ")
 
 
@@ -174,7 +174,7 @@ def test_what_is_wrong_whatever_the_tier_is_an_error():
 def test_the_command_prints_a_table_and_answers_in_json(tmp_path):
     odonata.Scenario.from_dict(SCENARIO).save(tmp_path / "s.toml")
 
-    def told(*options):
+    def fidelity_output(*options):
         done = launcher.run(
             # Quiet, because a slow machine would print progress.
             [*ODONATA, "fidelity", "s.toml", "--quiet", "--tier", "packet", "--tier", "flow", *options],
@@ -184,10 +184,10 @@ def test_the_command_prints_a_table_and_answers_in_json(tmp_path):
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
 
-    answer = json.loads(told("--json"))
+    answer = json.loads(fidelity_output("--json"))
     json_types.check(answer, ANSWERS["fidelity"])
     assert [tier["tier"] for tier in answer["tiers"]] == ["packet", "flow"]
-    page = told()
+    page = fidelity_output()
     assert "exchange" in page
     assert "%" in page
 
@@ -214,9 +214,9 @@ def test_ctrl_c_ends_the_command_and_keeps_what_is_complete(tmp_path):
     # It has started, and is in the tier in packets, which would take an hour.
     await_work(running, 4)
     running.send_signal(signal.SIGINT)
-    told, _ = running.communicate(timeout=launcher.PATIENCE_S)
+    output, _ = running.communicate(timeout=launcher.PATIENCE_S)
     assert running.returncode == 130
-    tiers = json.loads(told)["tiers"]
+    tiers = json.loads(output)["tiers"]
     assert [(tier["tier"], tier["outcome"]) for tier in tiers] == [
         ("analytic", "completed"),
         ("packet", "interrupted"),

@@ -28,8 +28,8 @@ def test_info_counts_tasks_and_dependencies(shell, schedule):
     assert found["total_op_counts"] == {"calc": 2, "recv": 3, "send": 3}
     assert (found["total_requires"], found["total_irequires"]) == (3, 1)
     assert found["ranks"][0]["cpus"] == 2
-    said = shell("trace", "info", "ring.goal").out
-    assert "3 dependencies on ends, 1 on starts" in said
+    output = shell("trace", "info", "ring.goal").out
+    assert "3 dependencies on ends, 1 on starts" in output
 
 
 def test_a_folder_stands_for_the_only_schedule_in_it(shell, schedule, tmp_path):
@@ -49,9 +49,9 @@ def test_a_folder_stands_for_the_only_schedule_in_it(shell, schedule, tmp_path):
     for command in (["info", "schedules"], ["lint", "schedules"], ["convert", "schedules", "x.program"]):
         refused = shell("trace", *command)
         assert refused.code == 2
-        said = " ".join(refused.err.split())
-        assert "the folder holds 2 GOAL schedules: other.goal, ring.goal" in said
-        assert "--> schedules expected the path of one of them" in said
+        message = " ".join(refused.err.split())
+        assert "the folder holds 2 GOAL schedules: other.goal, ring.goal" in message
+        assert "--> schedules expected the path of one of them" in message
     assert not (tmp_path / "x.program").exists()
     assert "the folder holds 2 GOAL schedules" in " ".join(shell("check", "scenario.toml").err.split())
 
@@ -64,10 +64,10 @@ def test_lint_tells_right_wrong_and_unreadable_apart(shell, schedule):
     schedule.write_text(SCHEDULE.replace("b requires a", "b requires q"))
     refused = shell("trace", "lint", "ring.goal")
     assert refused.code == 2
-    said = " ".join(refused.err.split())
-    assert "ring.goal" in said
-    assert "line 2" in said
-    assert 'label "q" is not defined' in said
+    message = " ".join(refused.err.split())
+    assert "ring.goal" in message
+    assert "line 2" in message
+    assert 'label "q" is not defined' in message
 
 
 def test_a_converted_schedule_sends_the_same_and_runs(shell, schedule):

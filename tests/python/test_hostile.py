@@ -161,7 +161,7 @@ def test_commands_are_held_to_their_exit_codes_and_to_what_they_make():
     assert broken(1, err="error: no") == ["exit code 1"]
     assert broken(2, err="error: no", after={".out.x.partial/": b""}) == ["left behind"]
     assert broken(2, err="error: no", after={"a.toml": b"another"}) == ["left behind"]
-    assert broken(2) == ["no error is said"]
+    assert broken(2) == ["no error is reported"]
     assert broken(2, err="error: no", out="yes") == ["an answer beside an error"]
     assert broken(2, err="error: x\nTraceback (most recent call last):\nKeyError: 1") == ["traceback"]
 
@@ -270,7 +270,7 @@ def test_hostile_trees_are_written_as_they_are():
 
 
 @pytest.mark.parametrize(
-    ("cpu_s", "without_core_s", "said"),
+    ("cpu_s", "without_core_s", "message"),
     [
         # 100 s on the clock: with a core for 2 s of them, and for all.
         (1.9, 98.0, None),
@@ -280,9 +280,9 @@ def test_hostile_trees_are_written_as_they_are():
         (2.1, 97.9, "more than 2 s of CPU time"),
     ],
 )
-def test_a_worker_without_a_core_does_not_hang(monkeypatch, cpu_s, without_core_s, said):
+def test_a_worker_without_a_core_does_not_hang(monkeypatch, cpu_s, without_core_s, message):
     worker = object.__new__(pool.Worker)
     worker._since, worker._cpu_before, worker._without_core_before = time.monotonic() - 100, 0.0, 0.0
     monkeypatch.setattr(worker, "_cpu_s", lambda: cpu_s)
     monkeypatch.setattr(worker, "_without_core_s", lambda: without_core_s)
-    assert worker.hangs(2.0) == said
+    assert worker.hangs(2.0) == message

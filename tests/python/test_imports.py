@@ -155,8 +155,8 @@ def test_groups_of_dally_are_given_as_rows_and_columns_too(tmp_path, shell):
     rows = 'num_router_rows = "2"; num_router_cols = "4";'
     for name, sizes in (("both", rows), ("columns", 'num_router_cols = "8";')):
         (tmp_path / name).write_text(DALLY.replace('num_routers = "8";', sizes))
-        said = shell("import", name).out
-        assert "routers_per_group = 8  # num_router_rows x num_router_cols" in said
+        message = shell("import", name).out
+        assert "routers_per_group = 8  # num_router_rows x num_router_cols" in message
     (tmp_path / "all").write_text(DALLY.replace('num_routers = "8";', f'num_routers = "8"; {rows}'))
     done = shell("import", "all")
     assert "routers_per_group = 8  # num_routers" in done.out
@@ -164,30 +164,30 @@ def test_groups_of_dally_are_given_as_rows_and_columns_too(tmp_path, shell):
     (tmp_path / "none").write_text(DALLY.replace('num_routers = "8";', ""))
     refused = shell("import", "none")
     assert refused.code == 2
-    said = " ".join(refused.err.split())
-    assert "--> none key PARAMS.num_routers expected routers of a group, or num_router_rows and" in said
+    message = " ".join(refused.err.split())
+    assert "--> none key PARAMS.num_routers expected routers of a group, or num_router_rows and" in message
 
 
-def test_a_buffer_that_is_too_small_is_said_of_the_key_of_the_configuration(tmp_path, shell):
+def test_a_buffer_that_is_too_small_is_reported_at_the_key_of_the_configuration(tmp_path, shell):
     (tmp_path / "dally.conf").write_text(DALLY.replace('cn_vc_size = "32768";', ""))
     refused = shell("import", "dally.conf", "-o", "run.toml")
     assert refused.code == 2
-    said = " ".join(refused.err.split())
-    assert "--> dally.conf key PARAMS.cn_vc_size" in said
-    assert "found 1024, CODES' default: the file has no cn_vc_size" in said
-    assert "expected at least packet_size, 4096" in said
-    assert "run.toml" not in said
+    message = " ".join(refused.err.split())
+    assert "--> dally.conf key PARAMS.cn_vc_size" in message
+    assert "found 1024, CODES' default: the file has no cn_vc_size" in message
+    assert "expected at least packet_size, 4096" in message
+    assert "run.toml" not in message
     assert not (tmp_path / "run.toml").exists()
 
 
-def test_what_the_scenario_would_refuse_is_said_of_the_configuration(tmp_path, shell):
+def test_what_the_scenario_would_refuse_is_reported_at_the_configuration(tmp_path, shell):
     (tmp_path / "dally.conf").write_text(DALLY.replace('num_groups = "33";', 'num_groups = "0";'))
     refused = shell("import", "dally.conf", "-o", "run.toml")
     assert refused.code == 2
-    said = " ".join(refused.err.split())
-    assert "--> dally.conf key machine.dragonfly.groups" in said
-    assert "machine.dragonfly.groups of the scenario comes from: num_groups" in said
-    assert "run.toml" not in said
+    message = " ".join(refused.err.split())
+    assert "--> dally.conf key machine.dragonfly.groups" in message
+    assert "machine.dragonfly.groups of the scenario comes from: num_groups" in message
+    assert "run.toml" not in message
 
 
 #: Other networks of CODES: PARAMS, and required parts of the scenario.

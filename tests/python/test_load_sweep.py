@@ -188,7 +188,7 @@ def test_the_confidence_interval_is_as_narrow_as_asked_for(shell):
         (("--job", "other"), "jobs", "one of traffic"),
     ],
 )
-def test_what_is_wrong_is_said_and_nothing_is_written(shell, arguments, key, text):
+def test_what_is_wrong_is_reported_and_nothing_is_written(shell, arguments, key, text):
     shell.write(SWITCH)
     done = shell("load-sweep", "scenario.toml", *arguments, "-o", "out")
     assert (done.code, done.out) == (2, "")

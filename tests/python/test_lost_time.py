@@ -43,7 +43,7 @@ def test_a_sentence_names_losses_and_culprits_and_adds_up():
     assert checkpoint.words() == "Checkpoint lost nothing"
 
 
-def test_what_was_lost_before_a_start_is_told_apart():
+def test_what_was_lost_before_a_start_is_distinguished():
     rows = [*ROWS, ("checkpoint", "halo", "mpi", "start", 2.0), ("checkpoint", "milc", "io", "start", 3.0)]
     checkpoint = lost_time.of_jobs(results(rows=rows))[2]
     assert checkpoint.words() == (
@@ -53,7 +53,7 @@ def test_what_was_lost_before_a_start_is_told_apart():
     assert (checkpoint.lost_s, checkpoint.predicted_s, checkpoint.started_later_s) == (0, 80.0, 5.0)
 
 
-def test_without_lost_time_nothing_is_said():
+def test_without_lost_time_nothing_is_reported():
     assert lost_time.of_jobs(results(asked=False)) is None
 
 

@@ -39,12 +39,12 @@ def test_errors_are_shares_of_the_time_alone():
     one = Prediction("x", "a", False, together_s=1.5, predicted_s=1.1, alone_s=1.0)
     assert (one.slowdown, one.error) == (pytest.approx(0.5), pytest.approx(0.1))
     others = [dataclasses.replace(one, predicted_s=value) for value in (0.99, 1.02, 1.3)]
-    said = table.verdict([one, *others], False)
+    output = table.verdict([one, *others], False)
     # Sorted: 1%, 2%, 10%, 30%.
-    assert said == "6.0% | at most 2%: missed | +30.0% (a of *x*) | 4"
+    assert output == "6.0% | at most 2%: missed | +30.0% (a of *x*) | 4"
     # A job that takes as long alone was not delayed.
     alone = dataclasses.replace(one, together_s=1.0, predicted_s=1.0)
-    assert table.verdict([one, *others, alone], False) == said
+    assert table.verdict([one, *others, alone], False) == output
     adaptive = [dataclasses.replace(of, adaptive=True) for of in others[:2]]
     assert table.verdict(adaptive, True).startswith("1.5% | at most 5%: kept |")
 

@@ -299,7 +299,7 @@ def test_the_memory_that_check_tells_is_that_of_the_run(shell, name):
     text, settings = RUNS[name]
     shell.write(text)
     arguments = [part for setting in settings for part in ("--set", setting)]
-    told = shell("check", "scenario.toml", "--json", *arguments).json["memory"]["bytes"]
+    estimated = shell("check", "scenario.toml", "--json", *arguments).json["memory"]["bytes"]
     # Not from wait4: it counts the parent of the child, which may be larger.
     measure = "; print(int(re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1]))"
     run = "import re, sys; from odonata.cli import app; app(sys.argv[1:], standalone_mode=False)"
@@ -309,5 +309,5 @@ def test_the_memory_that_check_tells_is_that_of_the_run(shell, name):
         check=True,
     )
     taken = int(done.stdout.split()[-1]) / 1024
-    ratio = told / (taken * MIB)
-    assert 1 / 1.5 < ratio < 1.5, f"{told / MIB:.0f} MiB told, {taken:.0f} MiB taken"
+    ratio = estimated / (taken * MIB)
+    assert 1 / 1.5 < ratio < 1.5, f"{estimated / MIB:.0f} MiB estimated, {taken:.0f} MiB taken"

@@ -568,12 +568,12 @@ def test_the_whole_study_on_short_jobs(shorter, monkeypatch, capfd):
 
 
 def test_unknown_runs_and_too_few_jobs_are_refused(monkeypatch, capsys):
-    for wrong, said in ((["rand-min-milc"], "is none of cont-min-wkld2"), (["-j", "0"], "at least 1")):
+    for wrong, message in ((["rand-min-milc"], "is none of cont-min-wkld2"), (["-j", "0"], "at least 1")):
         monkeypatch.setattr(sys, "argv", ["paper.py", *wrong])
         with pytest.raises(SystemExit) as ended:
             paper.main()
         assert ended.value.code == 2
-        assert said in capsys.readouterr().err
+        assert message in capsys.readouterr().err
 
 
 # The page and its figures

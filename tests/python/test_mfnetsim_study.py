@@ -209,7 +209,7 @@ def test_counters_are_moved_to_their_links():
     assert written == {("R", r, "R", r - r % 8 + 7): 666_667_176 for r in range(80, 160) if r % 8 < 6}
 
 
-def test_runs_that_differ_are_told_apart():
+def test_runs_that_differ_are_distinguished():
     contiguous = stored.load("cont-min-milc")
     names = failed(contiguous, stored.load("rand-min-milc"))
     assert names == ["node of each rank", "terminal traffic", "link traffic", "hops per rank", "hops"]

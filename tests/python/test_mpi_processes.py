@@ -47,7 +47,7 @@ def test_processes_count_themselves_and_agree(mpi, processes):
 
 
 @pytest.mark.parametrize("wrong", ["group.rank == 1", "True", "group.rank > 0"])
-def test_error_that_all_settle_is_said_once(mpi, wrong):
+def test_error_that_all_settle_is_reported_once(mpi, wrong):
     done = mpi.python(
         3,
         frame(
@@ -64,18 +64,18 @@ def test_error_that_all_settle_is_said_once(mpi, wrong):
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "said"),
+    ("error", "code", "message"),
     [
         ("OSError(28, 'No space left on device')", 1, "(OSError [Errno 28] No space left on device)"),
         ("KeyError('surprise')", 1, "Traceback"),
         ("KeyboardInterrupt", 130, "(KeyboardInterrupt)"),
     ],
 )
-def test_error_of_one_process_ends_those_that_wait_for_it(mpi, error, code, said):
+def test_error_of_one_process_ends_those_that_wait_for_it(mpi, error, code, message):
     done = mpi.python(3, frame(f"if group.rank == 1:\n    raise {error}\ngroup.least(1)"))
     assert done.code == code
     assert "error: process 1 of 3 failed" in done.err
-    assert said in done.err
+    assert message in done.err
     assert "done" not in done.out
 
 

@@ -41,8 +41,8 @@ def killed(mpi, shell, processes, *options):
     underway = Underway(mpi, shell, processes, "-q", *options)
     await_snapshot(shell, underway.mpirun)
     underway.send(signal.SIGKILL, processes - 1)
-    code, said = underway.end()
-    assert code in {9, 137}, said
+    code, output = underway.end()
+    assert code in {9, 137}, output
 
 
 def files_of_the_newest(shell):
@@ -59,8 +59,8 @@ def test_a_killed_run_goes_on_to_the_results_of_one_without_a_break(mpi, shell, 
     underway = Underway(mpi, shell, 2, "-q", "--scheduler", scheduler, "--threads", "2")
     await_snapshot(shell, underway.mpirun)
     underway.send(signal.SIGKILL, 0)
-    code, said = underway.end()
-    assert code in {9, 137}, said
+    code, output = underway.end()
+    assert code in {9, 137}, output
     assert files_of_the_newest(shell) == ["0.snapshot", "1.snapshot"]
     before = shell.files()
     refused = run(mpi, shell, 2)
@@ -97,8 +97,8 @@ def test_another_number_of_processes_goes_on_to_the_same_results(
     underway = Underway(mpi, shell, saved, "-q", "--scheduler", scheduler, "--set", "run.parts=3")
     await_snapshot(shell, underway.mpirun)
     underway.send(signal.SIGKILL, saved - 1)
-    code, said = underway.end()
-    assert code in {9, 137}, said
+    code, output = underway.end()
+    assert code in {9, 137}, output
     assert files_of_the_newest(shell) == [f"{process}.snapshot" for process in range(saved)]
     done = run(mpi, shell, resumed, "--resume", "--json")
     assert done.code == 0, done.err
@@ -116,8 +116,8 @@ def test_what_mpi_has_saved_goes_on_without_it(mpi, shell, whole):
     underway = Underway(mpi, shell, 2, "-q")
     await_snapshot(shell, underway.mpirun)
     underway.send(signal.SIGKILL, 0)
-    code, said = underway.end()
-    assert code in {9, 137}, said
+    code, output = underway.end()
+    assert code in {9, 137}, output
     done = shell("run", "scenario.toml", "-o", "out", "--resume", "-q")
     assert done.code == 0, done.err
     assert digest(shell) == whole.run["digest"]
@@ -150,7 +150,7 @@ def test_a_snapshot_that_one_process_lacks_is_refused(mpi, shell, whole):
     content = file.read_bytes()
     changed = bytearray(content)
     changed[len(changed) // 2] ^= 4
-    for spoil, said in [
+    for spoil, message in [
         (lambda: file.write_bytes(changed), "the snapshot is damaged: its checksum is wrong"),
         (lambda: file.write_bytes(content[:-9]), "the snapshot is damaged"),
         (file.unlink, "the snapshot cannot be read: No such file"),
@@ -160,7 +160,7 @@ def test_a_snapshot_that_one_process_lacks_is_refused(mpi, shell, whole):
         refused = run(mpi, shell, 2, "--resume")
         assert (refused.code, refused.out) == (2, "")
         assert refused.err.count("error: ") == 1
-        assert said in refused.err
+        assert message in refused.err
         assert "1.snapshot" in refused.err
         assert "start again with --force" in refused.err
         assert shell.files() == before
@@ -186,12 +186,12 @@ def test_sigterm_of_one_process_saves_the_run_and_stops_all(mpi, shell, whole, p
         if works(underway.mpirun, work_s, underway.pid(process)):
             with contextlib.suppress(ProcessLookupError):
                 underway.send(signal.SIGTERM, process)
-        code, said = underway.end()
+        code, output = underway.end()
         if code != 0:
             break
         shutil.rmtree(shell.folder / "out")
-    assert code == 130, said
-    assert said.count("the run was saved, and stopped by SIGTERM; the run is saved at") == 1
+    assert code == 130, output
+    assert output.count("the run was saved, and stopped by SIGTERM; the run is saved at") == 1
     assert not (shell.folder / "out").exists()
     assert run(mpi, shell, 2, "--resume", "-q").code == 0
     assert digest(shell) == whole.run["digest"]
@@ -202,14 +202,14 @@ def test_a_snapshot_that_does_not_fit_on_the_disk_of_one_process_costs_a_warning
 ):
     for name, value in launcher.NO_BYTECODE.items():
         monkeypatch.setenv(name, value)
-    shell.write(LONG_SHARED)
+    shell.write(LONG_SHARED.replace("0.1 s", "0.02 s"))
     underway = Underway(mpi, shell, 2, "-q")
     await_snapshot(shell, underway.mpirun)
     # Not sooner: the memory that processes share counts as a file.
     resource.prlimit(underway.pid(1), resource.RLIMIT_FSIZE, (65536, 65536))
-    code, said = underway.end()
-    assert code == 0, said
-    assert "the run could not be saved, and continues: File too large" in said
+    code, output = underway.end()
+    assert code == 0, output
+    assert "the run could not be saved, and continues: File too large" in output
     assert digest(shell) == whole.run["digest"]
     assert sorted(path.name for path in shell.folder.iterdir()) == ["out", "scenario.toml"]
 
@@ -233,8 +233,8 @@ def test_processes_that_are_killed_at_random_moments_lose_nothing(mpi, shell, wh
             # One of them, which makes mpirun end the others, or all at once.
             for process in lot.choice([[0], [1], [0, 1], [1, 0]]):
                 underway.kill(process)
-        code, said = underway.end()
-        assert "error: " not in said, said
+        code, output = underway.end()
+        assert "error: " not in output, output
         out = shell.folder / "out"
         if code != 0:
             kills += 1

@@ -24,8 +24,8 @@ def test_results_are_those_of_one_process(mpi, shell, small, processes, options)
     shell.write(SMALL)
     done = run(mpi, shell, processes, "--json", *options)
     # A run of seconds on a busy computer prints a line of progress.
-    said = [line for line in done.err.splitlines() if "| simulated " not in line]
-    assert (done.code, said) == (0, [])
+    message = [line for line in done.err.splitlines() if "| simulated " not in line]
+    assert (done.code, message) == (0, [])
     # One answer, that of the first process.
     answer = json.loads(done.out)
     alone = json.loads((small / "run.json").read_text())
@@ -44,7 +44,7 @@ def test_summary_is_shown_once(mpi, shell):
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "said"),
+    ("text", "options", "message"),
     [
         (SMALL.replace("groups = 5", "groups = 50"), [], "machine.dragonfly.groups"),
         (None, [], "the scenario cannot be read"),
@@ -53,14 +53,14 @@ def test_summary_is_shown_once(mpi, shell):
         (SMALL, ["-o", ""], "the result folder has no name"),
     ],
 )
-def test_wrong_input_is_said_once_and_nothing_is_written(mpi, shell, text, options, said):
+def test_wrong_input_is_reported_once_and_nothing_is_written(mpi, shell, text, options, message):
     if text is not None:
         shell.write(text)
     before = shell.files()
     done = run(mpi, shell, 3, *options)
     assert (done.code, done.out) == (2, "")
     assert done.err.count("error: ") == 1
-    assert said in done.err
+    assert message in done.err
     assert shell.files() == before
 
 
@@ -100,8 +100,8 @@ def underway(mpi, shell):
 def test_interrupt_of_one_process_ends_all_and_keeps_the_results(mpi, shell, process):
     run = underway(mpi, shell)
     run.send(signal.SIGINT, process)
-    code, said = run.end()
-    assert code == 130, said
+    code, output = run.end()
+    assert code == 130, output
     answer = json.loads((shell.folder / "out" / "run.json").read_text())
     assert answer["outcome"] == "interrupted"
 
@@ -110,7 +110,7 @@ def test_interrupt_of_one_process_ends_all_and_keeps_the_results(mpi, shell, pro
 def test_death_of_one_process_ends_the_run_without_results(mpi, shell, process):
     run = underway(mpi, shell)
     run.send(signal.SIGKILL, process)
-    code, said = run.end()
-    assert code in {9, 137}, said
-    assert "signal 9" in said
+    code, output = run.end()
+    assert code in {9, 137}, output
+    assert "signal 9" in output
     assert not (shell.folder / "out").exists()

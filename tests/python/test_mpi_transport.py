@@ -22,17 +22,17 @@ def test_toy_model_gives_the_results_of_the_sequential_scheduler(mpi, processes)
 
 @pytest.mark.parametrize("who", ["0", "1", "2"])
 @pytest.mark.parametrize(
-    ("trial", "said"),
+    ("trial", "message"),
     [
         ("panic", "process {who} of 3 has panicked"),
         ("panic-worker", "process {who} of 3 has panicked"),
         ("out-of-step", "processes are out of step"),
     ],
 )
-def test_panic_of_one_process_ends_all_with_a_message(mpi, trial, said, who):
+def test_panic_of_one_process_ends_all_with_a_message(mpi, trial, message, who):
     done = mpi.program(3, "transport", trial, who)
     assert done.code == 1
-    assert said.format(who=who) in done.err
+    assert message.format(who=who) in done.err
     assert "passed" not in done.out
 
 

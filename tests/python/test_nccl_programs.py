@@ -81,7 +81,7 @@ def test_a_call_goes_over_a_communicator():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "keys", "said"),
+    ("arguments", "keys", "message"),
     [
         ((4, 4, 1), {}, "there is no rank 4 of 4"),
         ((0, 6, 1), {"gpus_per_host": 4}, "nccl.gpus_per_host: 6 ranks do not fill hosts of 4 GPUs"),
@@ -90,6 +90,6 @@ def test_a_call_goes_over_a_communicator():
         ((0, 4, -1), {}, "-1 B"),
     ],
 )
-def test_wrong_arguments_are_raised_at_the_call(arguments, keys, said):
-    with pytest.raises(ValueError, match=said):
+def test_wrong_arguments_are_raised_at_the_call(arguments, keys, message):
+    with pytest.raises(ValueError, match=message):
         nccl.all_reduce(*arguments, **keys)

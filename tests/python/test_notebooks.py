@@ -67,16 +67,16 @@ def kernel(tmp_path):
 def executed(client, code, on_message=lambda message: None):
     """The messages of running `code`, until it has ended."""
     asked = client.execute(code)
-    said = []
+    output = []
     deadline = time.monotonic() + PATIENCE_S
     while True:
         message = client.get_iopub_msg(timeout=max(0.1, deadline - time.monotonic()))
         if message["parent_header"].get("msg_id") != asked:
             continue
-        said.append((message["msg_type"], message["content"]))
+        output.append((message["msg_type"], message["content"]))
         on_message(message)
-        if said[-1] == ("status", {"execution_state": "idle"}):
-            return said
+        if output[-1] == ("status", {"execution_state": "idle"}):
+            return output
 
 
 @pytest.mark.slow
@@ -93,34 +93,36 @@ def test_a_run_in_a_kernel_shows_its_progress_and_is_interrupted(kernel):
             interrupted.append(True)
             manager.interrupt_kernel()
 
-    said = executed(
+    output = executed(
         client,
         "try:\n    odonata.run(scenario)\n"
         "except odonata.RunFailed as error:\n    results = error.results\n    raise",
         interrupt,
     )
-    shown = [content["data"]["text/html"] for kind, content in said if kind == "display_data"]
+    shown = [content["data"]["text/html"] for kind, content in output if kind == "display_data"]
     assert len(shown) == 1
     assert "<progress" in shown[0]
     assert "events/s" in shown[0]
     # It is removed when the run has ended.
-    last = [content["data"]["text/html"] for kind, content in said if kind == "update_display_data"][-1]
+    last = [content["data"]["text/html"] for kind, content in output if kind == "update_display_data"][-1]
     assert last == ""
-    [error] = [content for kind, content in said if kind == "error"]
+    [error] = [content for kind, content in output if kind == "error"]
     assert (error["ename"], error["evalue"].split(":")[0]) == ("RunFailed", "interrupted")
-    said = executed(client, "print(results.outcome, results.run['packets'] > 0)")
-    assert [content["text"] for kind, content in said if kind == "stream"] == ["interrupted True\n"]
+    output = executed(client, "print(results.outcome, results.run['packets'] > 0)")
+    assert [content["text"] for kind, content in output if kind == "stream"] == ["interrupted True\n"]
     # Another one, and a sweep.
-    said = executed(client, "scenario['run']['time_limit'] = '20 us'\nodonata.run(scenario, progress=False)")
+    output = executed(
+        client, "scenario['run']['time_limit'] = '20 us'\nodonata.run(scenario, progress=False)"
+    )
     assert any(
-        "time-limit" in content["data"]["text/html"] for kind, content in said if kind == "execute_result"
+        "time-limit" in content["data"]["text/html"] for kind, content in output if kind == "execute_result"
     )
     interrupted.clear()
-    said = executed(
+    output = executed(
         client,
         "scenario['run'].pop('time_limit')\nfound = odonata.sweep(scenario, seeds=2)\nfound.outcome",
         interrupt,
     )
-    assert [content["data"]["text/plain"] for kind, content in said if kind == "execute_result"] == [
+    assert [content["data"]["text/plain"] for kind, content in output if kind == "execute_result"] == [
         "'interrupted'"
     ]

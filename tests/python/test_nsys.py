@@ -99,7 +99,7 @@ def test_info_counts_kernels_calls_bytes_and_what_is_not_used(shell, folder):
 
 def test_kernels_become_operations_on_streams(folder, tmp_path):
     out = tmp_path / "x.program"
-    program, said = converted(folder, out)
+    program, output = converted(folder, out)
     rows = rows_of(program)
     assert [row["kind"] for row in rows] == [
         "compute", "compute", "compute", "compute", "allreduce",
@@ -121,7 +121,7 @@ def test_kernels_become_operations_on_streams(folder, tmp_path):
     assert len({row["stream"] for row in (forward, backward, optimizer)}) == 1
     assert len({row["stream"] for row in (copy, forward, allreduce)}) == 3
     assert odonata.trace_lint(out) == []
-    assert "come after others of other streams, by their times alone" in said
+    assert "come after others of other streams, by their times alone" in output
 
 
 def test_streams_wait_for_the_events_that_are_recorded(tmp_path):
@@ -139,13 +139,13 @@ def test_streams_wait_for_the_events_that_are_recorded(tmp_path):
     # A wait for an unrecorded event, and a kernel without a wait.
     export.wait(6, 9, at=160)
     export.kernel("fourth", 4000, 5000, stream=9, launched=170)
-    program, said = converted(export.close(), tmp_path / "x.program")
+    program, output = converted(export.close(), tmp_path / "x.program")
     first, second, third, fourth = rows_of(program)
     assert (third["after"], third["duration_ps"]) == ([0], (1500 + 500) * 1000)
     assert (first["after"], second["after"], fourth["after"]) == ([], [], [])
-    assert "1 operations come after others of other streams, by events that are recorded" in said
-    assert "1 waits of streams for unrecorded events, left out" in said
-    assert "by their times alone" not in said
+    assert "1 operations come after others of other streams, by events that are recorded" in output
+    assert "1 waits of streams for unrecorded events, left out" in output
+    assert "by their times alone" not in output
 
 
 def test_a_converted_export_runs_with_one_digest_on_every_scheduler(folder, tmp_path):
@@ -195,10 +195,10 @@ def test_graphs_that_are_recorded_as_a_whole_take_their_time(tmp_path):
     assert found["total_op_counts"] == {"kernel": 2, "graph": 2}
     assert found["gpu_time_ns"] == {"kernel": 2 * ms, "graph": 20 * ms}
     assert found["gpu_time_not_used_ns"] == {"GPU_VIDEO_ENGINE_WORKLOAD": 3 * ms}
-    program, said = converted(path, tmp_path / "x.program")
+    program, output = converted(path, tmp_path / "x.program")
     assert sum(row["duration_ps"] for row in rows_of(program)) == 22 * ms * 1000
-    assert "2 launches of CUDA graphs, recorded as a whole (20 ms, 80.0% of the GPUs' time)" in said
-    assert "tables that are not used: GPU_VIDEO_ENGINE_WORKLOAD (3 ms, 12.0%)" in said
+    assert "2 launches of CUDA graphs, recorded as a whole (20 ms, 80.0% of the GPUs' time)" in output
+    assert "tables that are not used: GPU_VIDEO_ENGINE_WORKLOAD (3 ms, 12.0%)" in output
     notes = [finding["text"] for finding in odonata.trace_lint(path)]
     assert any("launches of CUDA graphs" in text for text in notes)
 
@@ -261,21 +261,21 @@ def unsized(path, time):
 
 
 @pytest.mark.slow
-def test_sizes_that_are_not_recorded_are_said_and_reckoned_on_request_only(tmp_path):
+def test_sizes_that_are_not_recorded_are_reported_and_reckoned_on_request_only(tmp_path):
     where = tmp_path / "job"
     where.mkdir()
     for rank, time in enumerate((5000, 4000)):
         unsized(where / f"{rank}.sqlite", time)
     assert odonata.trace_info(where)["nccl_kernels_without_size"] == {REDUCE: 2}
-    program, said = converted(where, tmp_path / "a.program")
-    assert f"2 NCCL kernels without a recorded size: {REDUCE} (2); --bytes-from-time" in said
+    program, output = converted(where, tmp_path / "a.program")
+    assert f"2 NCCL kernels without a recorded size: {REDUCE} (2); --bytes-from-time" in output
     rows = [(row["kind"], row["duration_ps"]) for row in rows_of(program)]
     assert rows == [("compute", 10**6), ("compute", 5 * 10**6)]
-    program, said = converted(where, tmp_path / "b.program", bytes_from_time="100 GB/s")
+    program, output = converted(where, tmp_path / "b.program", bytes_from_time="100 GB/s")
     # 100 GB/s for the shorter of the two times, 4 us, over 2 (p - 1) / p = 1.
     sizes = [row["bytes"] for row in program.operations.to_pylist() if row["kind"] == "allreduce"]
     assert sizes == [400_000] * 2
-    assert "1 sizes of calls of allreduce are reckoned from their times" in said
+    assert "1 sizes of calls of allreduce are reckoned from their times" in output
     for text in ("fast", "0 GB/s", "3 GiB"):
         with pytest.raises(InputError, match="no bandwidth"):
             converted(where, tmp_path / "c.program", bytes_from_time=text)
@@ -309,8 +309,8 @@ def test_members_that_call_other_collectives_are_refused(tmp_path):
         export.call("ncclAllReduce", WORLD, bytes, 700, 850)
         export.kernel(REDUCE, 1000, 2000, launched=800)
         export.close()
-    said = "collective number 0 .* is allreduce of 8192 B here, and allreduce of 4096 B in 0.sqlite"
-    with pytest.raises(InputError, match=said):
+    output = "collective number 0 .* is allreduce of 8192 B here, and allreduce of 4096 B in 0.sqlite"
+    with pytest.raises(InputError, match=output):
         converted(where, tmp_path / "x.program")
     assert not (tmp_path / "x.program").exists()
 
@@ -323,7 +323,7 @@ def damaged(tmp_path, change=lambda base: None):
 
 
 @pytest.mark.parametrize(
-    ("sql", "said"),
+    ("sql", "message"),
     [
         ("DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL", "no table CUPTI_ACTIVITY_KIND_KERNEL"),
         ("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME streamId TO s", "has no column streamId"),
@@ -339,9 +339,9 @@ def damaged(tmp_path, change=lambda base: None):
         ),
     ],
 )
-def test_damage_is_an_error_that_names_its_place(tmp_path, sql, said):
+def test_damage_is_an_error_that_names_its_place(tmp_path, sql, message):
     path = damaged(tmp_path, lambda base: base.executescript(sql))
-    with pytest.raises(InputError, match=said) as caught:
+    with pytest.raises(InputError, match=message) as caught:
         odonata.trace_info(path)
     assert str(caught.value.file).endswith("bad.sqlite")
 
@@ -357,13 +357,13 @@ def test_payloads_that_lie_about_their_size_say_nothing(tmp_path):
 
 def test_what_is_no_database_is_refused(shell, tmp_path):
     path = tmp_path / "x.sqlite"
-    for data, said in (
+    for data, message in (
         (b"", "the file is empty"),
         (b"hello", "it is no SQLite database"),
         (files.MAGIC + b"\xff" * 4000, "SQLite: file is not a database"),
     ):
         path.write_bytes(data)
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message):
             odonata.trace_info(path)
     done = shell("trace", "info", str(path))
     assert done.code == 2

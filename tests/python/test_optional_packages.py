@@ -97,7 +97,7 @@ def small_results():
     )
 
 
-def test_a_package_that_is_broken_or_lacks_another_is_told_apart(monkeypatch):
+def test_a_package_that_is_broken_or_lacks_another_is_distinguished(monkeypatch):
     def refuse(error):
         def imported(name):
             raise error

@@ -179,13 +179,13 @@ def test_real_archives_give_the_numbers_of_their_truth_and_run(tmp_path, folder)
     found = trace_report.info(folder)
     for key in ("locations", "event_counts", "collectives"):
         assert found[key] == truth[key], key
-    for ref, said in truth["per_location"].items():
+    for ref, counts in truth["per_location"].items():
         there = found["per_location"][ref]
-        assert {key: there[key] for key in said} == said
+        assert {key: there[key] for key in counts} == counts
     assert [each for each in trace_report.lint(folder) if each["severity"] == "error"] == []
     trace_report.convert(folder, tmp_path / "x.program")
     rows = operations.read(tmp_path / "x.program").operations.to_pylist()
     sent = sum(row["bytes"] for row in rows if row["kind"] in ("send", "isend"))
-    assert sent == sum(said["send_bytes"] for said in truth["per_location"].values())
+    assert sent == sum(counts["send_bytes"] for counts in truth["per_location"].values())
     (tmp_path / "x.toml").write_text(MACHINE)
     assert odonata.run(tmp_path / "x.toml").outcome == "completed"

@@ -232,7 +232,7 @@ def test_what_does_not_fit_goes_on_below_its_row(torus):
     assert narrow[heading + 2].startswith(":32: ")
 
 
-def test_the_time_after_the_last_job_is_told(shell):
+def test_the_time_after_the_last_job_is_reported(shell):
     """For half of the time servers drain, which reduces the shares of jobs."""
     drain = 'drain = { bandwidth = "1 GB/s", latency = "100 us", threshold = "0 B" }\n'
     shell.write(SMALL.replace("[[jobs]]", drain + "\n[[jobs]]", 1))

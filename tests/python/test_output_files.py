@@ -413,8 +413,8 @@ def test_a_folder_that_was_about_to_be_replaced_gets_its_name_back(tmp_path):
     (tmp_path / "out").rename(retired.path / "old")
     # Killed at this moment.
     retired.release()
-    (told,) = clear(tmp_path)
-    assert "out is back" in told
+    (warning,) = clear(tmp_path)
+    assert "out is back" in warning
     assert (tmp_path / "out" / "run.json").read_text() == "old"
     # Killed when the successor had the name.
     retired = make_folder(tmp_path / "out", "replaced")

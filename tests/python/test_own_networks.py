@@ -320,26 +320,26 @@ def test_paths_of_flows_differ_between_seeds(tmp_path: Path) -> None:
 def test_callbacks_come_in_order_and_may_send(tmp_path: Path) -> None:
     def log() -> list[tuple[int, int, int]]:
         network = two_switches(tmp_path, "packet")
-        heard: list[tuple[int, int, int]] = []
+        deliveries: list[tuple[int, int, int]] = []
 
         def back(message: int, at_ps: int) -> None:
-            heard.append((message, at_ps, network.now_ps))
-            if len(heard) < 20:
+            deliveries.append((message, at_ps, network.now_ps))
+            if len(deliveries) < 20:
                 network.send(4 + message % 4, message % 4, 3000, on_delivered=back)
 
         for node in range(4):
             network.send(node, 4 + node, 3000, on_delivered=back, at_ps=1_000_000)
         network.advance(500_000)
-        assert (network.now_ps, heard, network.is_idle) == (500_000, [], False)
+        assert (network.now_ps, deliveries, network.is_idle) == (500_000, [], False)
         network.run()
         assert network.is_idle
-        return heard
+        return deliveries
 
-    heard = log()
-    assert len(heard) == 23
-    assert all(at_ps == now_ps > 1_000_000 for _, at_ps, now_ps in heard)
-    assert [at_ps for _, at_ps, _ in heard] == sorted(at_ps for _, at_ps, _ in heard)
-    assert log() == heard
+    deliveries = log()
+    assert len(deliveries) == 23
+    assert all(at_ps == now_ps > 1_000_000 for _, at_ps, now_ps in deliveries)
+    assert [at_ps for _, at_ps, _ in deliveries] == sorted(at_ps for _, at_ps, _ in deliveries)
+    assert log() == deliveries
 
 
 def test_slices_of_time_change_nothing(tmp_path: Path) -> None:

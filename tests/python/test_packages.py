@@ -126,8 +126,10 @@ def layer(name: str) -> int:
 
 def test_no_large_circle_of_modules():
     large = [members for members in circles(import_graph(ROOT)) if len(members) > LARGEST_CIRCLE]
-    told = "\n".join(f"{len(members)} modules import each other: {', '.join(members)}" for members in large)
-    assert not large, told
+    message = "\n".join(
+        f"{len(members)} modules import each other: {', '.join(members)}" for members in large
+    )
+    assert not large, message
 
 
 def test_packages_import_only_what_is_below_them():

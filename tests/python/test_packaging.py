@@ -105,11 +105,11 @@ class Spec(dict):
 @pytest.mark.parametrize("variants", [(), ("+mpi",)])
 def test_the_spack_recipe_is_executed(monkeypatch, variants):
     """With stand-ins for the names of `from spack.package import *`."""
-    told, conditions = [], [None]
+    directives, conditions = [], [None]
     package = types.ModuleType("spack.package")
 
     def directive(name):
-        return lambda *values, **options: told.append((name, values, options, conditions[-1]))
+        return lambda *values, **options: directives.append((name, values, options, conditions[-1]))
 
     @contextlib.contextmanager
     def when(condition):
@@ -126,10 +126,10 @@ def test_the_spack_recipe_is_executed(monkeypatch, variants):
     exec(compile(SPACK.read_text(), SPACK, "exec"), place)
     recipe = place["Odonata"]()
     # Every condition is on an existing variant.
-    known = {values[0] for name, values, _, _ in told if name == "variant"}
-    asked = {options["when"] for _, _, options, _ in told if "when" in options} | {"+mpi"}
+    known = {values[0] for name, values, _, _ in directives if name == "variant"}
+    asked = {options["when"] for _, _, options, _ in directives if "when" in options} | {"+mpi"}
     assert {one.lstrip("+~") for one in asked} == known
-    assert ("depends_on", ("mpi",), {}, "+mpi") in told
+    assert ("depends_on", ("mpi",), {}, "+mpi") in directives
 
     prefix = types.SimpleNamespace(lib="/llvm/lib")
     spec = Spec(

@@ -155,7 +155,7 @@ def test_speed_up_is_over_the_fastest_run_on_one_thread(capsys):
     assert lines[-1] == "on a computer, 4 of 8 cores; odonata 0"
 
 
-def test_results_that_differ_and_runs_that_fail_are_told(capsys):
+def test_results_that_differ_and_runs_that_fail_are_reported(capsys):
     found = report(
         configuration("sequential", 1, figures(), figures()),
         configuration("conservative", 2, figures(), figures(digest="d2")),

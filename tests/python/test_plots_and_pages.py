@@ -33,11 +33,11 @@ def test_bars_are_the_slowdowns_and_intervals_those_of_the_seeds(runs):
     figure = plot.slowdown(runs, ["elapsed"])
     [axes] = figure.axes
     for number, (job, bar) in enumerate(zip(runs[0].slowdown(), axes.patches, strict=True)):
-        told = interval([run.slowdown()[job]["elapsed"].ratio for run in runs])
-        assert bar.get_height() == pytest.approx(told.mean)
+        expected = interval([run.slowdown()[job]["elapsed"].ratio for run in runs])
+        assert bar.get_height() == pytest.approx(expected.mean)
         assert axes.get_xticklabels()[number].get_text() == job
         low, high = axes.collections[0].get_segments()[number][:, 1]
-        assert (low, high) == pytest.approx((told.low, told.high))
+        assert (low, high) == pytest.approx((expected.low, expected.high))
 
 
 def test_a_single_run_has_bars_without_intervals(runs):
@@ -150,7 +150,7 @@ def test_names_are_no_formulas(tmp_path, curve):
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "said"),
+    ("call", "error", "message"),
     [
         (lambda runs: plot.slowdown(runs, ["elapsd"]), odonata.InputError, "did you mean elapsed?"),
         (lambda runs: plot.slowdown([]), odonata.InputError, "one run or more"),
@@ -165,10 +165,10 @@ def test_names_are_no_formulas(tmp_path, curve):
         (lambda runs: plot.link_map(runs[0], "bussy"), odonata.InputError, "did you mean busy?"),
     ],
 )
-def test_what_cannot_be_drawn_is_an_error(runs, call, error, said):
+def test_what_cannot_be_drawn_is_an_error(runs, call, error, message):
     with pytest.raises(error) as raised:
         call(runs)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 class Words(HTMLParser):
@@ -209,13 +209,13 @@ def test_a_notebook_shows_a_summary_as_the_command_prints_it(runs, small, shell)
 
 
 def test_a_notebook_shows_checks_descriptions_comparisons_and_presets(runs):
-    for answer, said in [
+    for answer, message in [
         (odonata.check(TRAFFIC), "the scenario is valid Machine 16 nodes"),
         (odonata.describe("theta", routing=True), "free of deadlock"),
         (odonata.compare(runs[0], runs[1]), "seed"),
         (odonata.preset("theta"), "Argonne National Laboratory"),
     ]:
-        assert said in words_of(answer._repr_html_()), said
+        assert message in words_of(answer._repr_html_()), message
         assert isinstance(answer, dict)
 
 

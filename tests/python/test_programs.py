@@ -201,8 +201,8 @@ def test_a_rank_of_any_part_says_why_its_program_failed(scheduler):
 def test_an_error_names_the_type_of_a_value_that_is_no_operation(tmp_path):
     results = odonata.run({**TORUS, "jobs": [{"python": wrong, "ranks": 2}]}, must_succeed=False)
     assert results.outcome == "program-error"
-    told = "operation 1: it yielded 5 (of type int); expected an operation of odonata.operations"
-    assert told in results.run["detail"]
+    message = "operation 1: it yielded 5 (of type int); expected an operation of odonata.operations"
+    assert message in results.run["detail"]
     with pytest.raises(odonata.InputError, match="it yielded 5"):
         ops.write(tmp_path / "x.program", wrong, 2)
 

@@ -101,15 +101,15 @@ def test_checks_and_descriptions_take_presets():
 def test_running_a_preset_explains_presets():
     with pytest.raises(odonata.InputError, match="theta is a preset") as raised:
         odonata.run("theta")
-    said = str(raised.value)
-    assert 'odonata.Scenario(preset="theta", jobs=[...])' in said
-    assert "--" not in said.replace("-->", "")
+    message = str(raised.value)
+    assert 'odonata.Scenario(preset="theta", jobs=[...])' in message
+    assert "--" not in message.replace("-->", "")
 
 
 def test_a_description_is_that_of_the_command(shell, tmp_path):
     odonata.Scenario.from_dict(TORUS).save(shell.folder / "torus.toml")
-    said = shell("describe", "torus.toml", "--json", "--export", "a.graphml").json
-    assert {**odonata.describe(TORUS, export=tmp_path / "b.graphml"), "name": "torus"} == said
+    output = shell("describe", "torus.toml", "--json", "--export", "a.graphml").json
+    assert {**odonata.describe(TORUS, export=tmp_path / "b.graphml"), "name": "torus"} == output
     assert (tmp_path / "b.graphml").read_text() == (shell.folder / "a.graphml").read_text()
     with pytest.raises(odonata.InputError, match="exists") as raised:
         odonata.describe(TORUS, export=tmp_path / "b.graphml")
@@ -132,19 +132,19 @@ def test_a_load_sweep_measures_writes_and_opens(tmp_path, shell):
     assert {"offered", "accepted", "mean_ns", "saturated"} <= set(again.table.column_names)
     assert again.to_pandas()["offered"].tolist() == [0.1, 0.2]
     odonata.Scenario.from_dict(TRAFFIC).save(shell.folder / "traffic.toml")
-    said = shell(
+    output = shell(
         "load-sweep", "traffic.toml", "--loads", "0.1,0.2", "--max-samples", "6", "--json", "--quiet"
     ).json
     timing = ("cpu_s", "wall_s")
     assert [
-        {key: value for key, value in point.items() if key not in timing} for point in said["points"]
+        {key: value for key, value in point.items() if key not in timing} for point in output["points"]
     ] == [{key: value for key, value in point.items() if key not in timing} for point in found.points]
     with pytest.raises(odonata.InputError, match="not a load sweep"):
         odonata.LoadSweep.load(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("call", "key", "said"),
+    ("call", "key", "message"),
     [
         (lambda: odonata.load_sweep(TRAFFIC, loads=[1.5]), "loads", "loads above 0"),
         (lambda: odonata.load_sweep(TRAFFIC, loads=[]), "loads", "loads above 0"),
@@ -173,27 +173,27 @@ def test_a_load_sweep_measures_writes_and_opens(tmp_path, shell):
         (lambda: odonata.init("x.toml", jobs=["stencyl"]), "job", "did you mean stencil?"),
     ],
 )
-def test_mistakes_are_told_in_the_words_of_python(call, key, said, tmp_path, monkeypatch):
+def test_mistakes_are_reported_in_the_words_of_python(call, key, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(odonata.InputError) as raised:
         call()
     text = str(raised.value)
     assert raised.value.key == key
-    assert said in text
+    assert message in text
     # No option of the command, and no name of its arguments.
     assert " --" not in text.replace("  --> ", "")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_errors_are_told_in_the_words_of_the_command_and_of_python():
+def test_errors_are_reported_in_the_words_of_the_command_and_of_python():
     hint = "continue with " + given("resume") + ", or start again with " + given("force")
     error = InputError("no", key=option("latency_threshold"), hint=hint)
     assert (error.key, error.hint) == (
         "latency_threshold",
         "continue with resume=True, or start again with force=True",
     )
-    said = in_terminal(error)
-    assert (said.key, said.hint) == (
+    message = in_terminal(error)
+    assert (message.key, message.hint) == (
         "--latency-threshold",
         "continue with --resume, or start again with --force",
     )
@@ -210,8 +210,8 @@ def test_the_core_names_options_that_python_has_not():
     with pytest.raises(InputError) as raised, input_errors():
         raise _core.InputError(core)
     assert (raised.value.hint, raised.value.file) == ("job with one of a, b", 'overrides={"seed": x}')
-    said = in_terminal(raised.value)
-    assert (said.hint, said.file) == ("--job with one of a, b", "--set seed=x")
+    message = in_terminal(raised.value)
+    assert (message.hint, message.file) == ("--job with one of a, b", "--set seed=x")
 
 
 def test_other_commands_answer_as_declared(tmp_path):
@@ -315,6 +315,6 @@ def test_a_sweep_takes_objects_and_makes_a_page(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [str, Path])
-def test_a_path_given_to_results_is_told_how_results_are_read(kind, tmp_path):
+def test_a_path_given_to_results_gets_the_function_to_read_it(kind, tmp_path):
     with pytest.raises(TypeError, match=r"odonata\.load\(.*takes the contents of run\.json"):
         odonata.Results(kind(tmp_path))

@@ -139,18 +139,18 @@ def test_queues_are_the_same_on_every_scheduler_and_change_no_result(router: str
 
 
 @pytest.mark.parametrize(
-    ("links", "key", "said"),
+    ("links", "key", "message"),
     [
         (["r0>r1", "r0-r1"], "run.queue_links.1", '"r0-r1" is no link'),
         (["r0>r2"], "run.queue_links.0", 'the machine has no link "r0>r2"'),
         (["*>n8"], "run.queue_links.0", 'the machine has no link "*>n8"'),
     ],
 )
-def test_a_link_that_does_not_exist_is_named(links: list[str], key: str, said: str):
+def test_a_link_that_does_not_exist_is_named(links: list[str], key: str, message: str):
     with pytest.raises(odonata.InputError) as raised:
         run(INCAST, links)
     assert raised.value.key == key
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_queues_need_an_interval_and_a_bounded_number_of_links():

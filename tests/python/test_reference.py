@@ -140,14 +140,14 @@ def test_run_json_has_the_declared_keys_in_their_order(small):
 def test_everything_declared_of_an_answer_is_described():
     """Except for keys that only hold others, whose meanings suffice."""
     for name, schema in json_reference.schemas().items():
-        told = json_reference.meanings(schema)
+        meanings = json_reference.meanings(schema)
         parts, place = (schema, "") if "properties" in schema else (schema["items"], "[].")
         inner = json_types.resolved(parts, schema.get("$defs", {}))
         # A list of names is described as a whole.
         assert "properties" in inner or "description" in inner
         for key in inner.get("properties", {}):
             key = place + key
-            assert any(one == key or one.startswith((f"{key}[", f"{key}.")) for one in told), (name, key)
+            assert any(one == key or one.startswith((f"{key}[", f"{key}.")) for one in meanings), (name, key)
 
 
 def test_exit_codes_are_the_documented_ones():

@@ -18,10 +18,13 @@ def test_unset_and_empty_mean_that_no_reference_traces_are_at_hand():
 
 
 def test_a_folder_that_is_not_there_is_an_error_that_names_it(tmp_path):
-    for path, said in ((tmp_path / "no", "there is no such folder"), (tmp_path, "it has no folder traces")):
+    for path, message in (
+        (tmp_path / "no", "there is no such folder"),
+        (tmp_path, "it has no folder traces"),
+    ):
         with pytest.raises(reference.NotThere) as caught:
             reference.sets("goal", {reference.VARIABLE: str(path)})
-        assert str(caught.value) == f"ODONATA_REFERENCE names {path}: {said}"
+        assert str(caught.value) == f"ODONATA_REFERENCE names {path}: {message}"
     # A relative path starts at the repository, wherever the tests were started.
     with pytest.raises(reference.NotThere, match=f"^ODONATA_REFERENCE names {ROOT}/crates: it has no folder"):
         reference.folder({reference.VARIABLE: "crates"})

@@ -122,14 +122,14 @@ def test_the_verdict_names_the_job_that_was_slowed_most(report, results):
     lead = html.unescape(re.search(r'<p class="lead">(.*?)</p>', report.text)[1])
     elapsed = results.slowdown()[most]["elapsed"]
     times = [duration(s).replace(" ", "\N{NO-BREAK SPACE}") for s in (elapsed.together, elapsed.alone)]
-    said = (
+    output = (
         f"{most.capitalize()} slowed down most: it took {times[0]}, {ratios[most]:.2f}x its {times[1]} alone."
     )
-    assert lead.startswith(said)
+    assert lead.startswith(output)
     # No line ends between a number and its unit.
-    said = re.search(r'<ul class="said">(.*?)</ul>', report.text, re.DOTALL)[1]
-    assert re.search(r"\d%", lead + said)
-    assert not re.search(r"\d (%|[kKMGT]i?B|[mun]?s)\b|\d[ \N{NO-BREAK SPACE}]%", lead + said)
+    output = re.search(r'<ul class="said">(.*?)</ul>', report.text, re.DOTALL)[1]
+    assert re.search(r"\d%", lead + output)
+    assert not re.search(r"\d (%|[kKMGT]i?B|[mun]?s)\b|\d[ \N{NO-BREAK SPACE}]%", lead + output)
 
 
 def test_the_matrix_of_waits_is_the_table_blame(report, results):
@@ -195,18 +195,18 @@ workload = { nccl = { bytes = "1 MB", gpus_per_host = 1, compute = "300 us" } }
     )
     done = shell("run", "ring.toml", "-o", "ring")
     assert done.code == 0, done.err
-    said = "Concurrent activities of a rank each count in full"
-    assert said in " ".join(done.out.split())
+    output = "Concurrent activities of a rank each count in full"
+    assert output in " ".join(done.out.split())
     results = odonata.load(shell.folder / "ring")
     job = results.summary()["jobs"][0]
     most = sum(job[f"{part}_share"] or 0.0 for part in ("compute", "mpi", "io"))
     assert most > 1.02
     text = results.report()
-    assert said in html.unescape(text)
+    assert output in html.unescape(text)
     assert Page(text).data["jobs-time"]["layout"]["xaxis"]["range"] == [0, pytest.approx(most)]
     # Otherwise the axis ends at the total, without a note.
     assert report.data["jobs-time"]["layout"]["xaxis"]["range"] == [0, 1]
-    assert said not in html.unescape(report.text)
+    assert output not in html.unescape(report.text)
 
 
 def test_distributions_of_latency_pass_the_percentiles_of_the_jobs(report, results):
@@ -294,7 +294,7 @@ def test_servers_stand_with_the_busiest_first(report, results):
     assert [one["aria-sort"] for one in marked] == ["descending"]
 
 
-def test_what_is_between_iterations_is_said_to_count_for_the_second(report, server, tmp_path):
+def test_time_between_iterations_counts_for_the_second(report, server, tmp_path):
     """A checkpoint between two all-reduces is no iteration, and has not delayed the next one."""
     shell = Shell(tmp_path, server)
     phases = (
@@ -315,7 +315,7 @@ def test_what_is_between_iterations_is_said_to_count_for_the_second(report, serv
     assert "between the phases" not in report.text
 
 
-def test_classes_of_links_have_colors_that_are_told_apart():
+def test_classes_of_links_have_distinct_colors():
     colors = [network._COLORS[name] for name in network.CLASSES]
     assert len(set(colors)) == len(colors)
     # 1 and 4 of the palette are two oranges, 0 and 5 two blues.
@@ -364,9 +364,9 @@ def test_no_line_is_drawn_across_intervals_in_which_nothing_happened(results):
 
 
 def test_single_messages_are_missing_only_where_they_were_not_recorded(shell, results):
-    said = "\n".join(limits.limits(Contents(results)))
-    assert "Single messages" not in said
-    assert "it is in the table server_series, not on this page" in said
+    output = "\n".join(limits.limits(Contents(results)))
+    assert "Single messages" not in output
+    assert "it is in the table server_series, not on this page" in output
     done = shell("run", "scenario.toml", "-o", "few", "-q", "--set", "run.message_rows=10")
     assert done.code == 0
     assert "Single messages" in "\n".join(limits.limits(Contents(odonata.load(shell.folder / "few"))))
@@ -456,8 +456,8 @@ def test_a_run_without_blame_series_and_baselines_says_so(small):
     measured = odonata.load(small)
     results = Results(measured.run | {"blame": False}, measured.in_memory()._tables)
     text = html.unescape(results.report())
-    for said in ("run with --baselines", "run.blame=true", "run.series_interval"):
-        assert said in text
+    for message in ("run with --baselines", "run.blame=true", "run.series_interval"):
+        assert message in text
     for section in ("slowdown", "waits"):
         assert f'<section id="{section}"' not in text
     for section in ("verdict", "jobs", "latency", "network", "machine", "storage", "limits", "origin"):

@@ -78,16 +78,16 @@ def shell(tmp_path_factory, server):
 @pytest.fixture
 def opened(chromium, shell):
     """Opens a page; messages on the console and network requests fail the test."""
-    said, asked, contexts = [], [], []
+    output, asked, contexts = [], [], []
 
     def opened(name="report.html", **options):
         context = chromium.new_context(viewport={"width": 1300, "height": 900}, **options)
         contexts.append(context)
         tab = context.new_page()
         tab.set_default_timeout(PATIENCE_S * 1000)
-        tab.on("console", lambda message: said.append(message.text))
-        tab.on("pageerror", lambda error: said.append(str(error)))
-        tab.on("dialog", lambda dialog: said.append(f"dialog: {dialog.message}"))
+        tab.on("console", lambda message: output.append(message.text))
+        tab.on("pageerror", lambda error: output.append(str(error)))
+        tab.on("dialog", lambda dialog: output.append(f"dialog: {dialog.message}"))
         tab.on("request", lambda request: asked.append(request.url))
         tab.goto((shell.folder / name).as_uri())
         tab.wait_for_selector("html[data-ready]", state="attached")
@@ -96,7 +96,7 @@ def opened(chromium, shell):
     yield opened
     for context in contexts:
         context.close()
-    assert said == []
+    assert output == []
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
 
 
@@ -235,9 +235,9 @@ def test_the_mouse_tells_about_a_router(opened):
     )
     tab.mouse.move(*point)
     tab.wait_for_selector("#machine-map .hovertext")
-    said = tab.locator("#machine-map .hovertext").first.text_content()
-    assert "router 5" in said
-    assert "busy" in said
+    output = tab.locator("#machine-map .hovertext").first.text_content()
+    assert "router 5" in output
+    assert "busy" in output
 
 
 def test_a_time_that_is_chosen_in_one_chart_is_shown_in_all(opened):

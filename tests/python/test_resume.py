@@ -306,10 +306,10 @@ def test_a_snapshot_stays_until_the_next_one_is_whole(tmp_path):
     assert checkpoints.save(simulation, now)
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["2"]
     simulation.is_full = True
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         assert not checkpoints.save(simulation, now)
-    assert "No space left on device" in str(told[0].message)
+    assert "No space left on device" in str(caught[0].message)
     # Killed while writing the next one.
     (tmp_path / "run" / "3.0.partial").mkdir()
     saved = checkpoints.latest()
@@ -343,10 +343,10 @@ class Threads(Processes):
 def test_a_snapshot_of_several_processes_is_that_of_all(tmp_path, full):
     table, barrier = [None] * 3, threading.Barrier(3)
     folder = tmp_path / "run"
-    told = []
+    warned = []
 
     def process(rank):
-        checkpoints = Checkpoints(folder, 1.0, warn=told.append, group=Threads(rank, table, barrier))
+        checkpoints = Checkpoints(folder, 1.0, warn=warned.append, group=Threads(rank, table, barrier))
         disk = Disk()
         done = [checkpoints.save(disk, NOW), checkpoints.save(disk, NOW)]
         # Killed while writing the next one.
@@ -363,7 +363,7 @@ def test_a_snapshot_of_several_processes_is_that_of_all(tmp_path, full):
         for done, latest in threads.map(process, range(3)):
             assert done == [True, True, False, True]
             assert latest == folder / "2"
-    assert told == ["the run could not be saved, and continues: No space left on device"]
+    assert warned == ["the run could not be saved, and continues: No space left on device"]
     assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*")) == [
         "3",
         "3/0.snapshot",

@@ -70,11 +70,11 @@ def test_every_key_has_a_field_and_its_default():
     assert compared > 400
 
 
-def _same(made, said):
-    if isinstance(said, dict):
+def _same(made, message):
+    if isinstance(message, dict):
         # A nested table that the core fills in.
-        return made is None or all(_same(made.get(key), value) for key, value in said.items())
-    return made == said
+        return made is None or all(_same(made.get(key), value) for key, value in message.items())
+    return made == message
 
 
 def test_all_that_a_key_means_stands_in_the_module():
@@ -88,7 +88,7 @@ def test_all_that_a_key_means_stands_in_the_module():
 
 
 @pytest.mark.parametrize(
-    ("values", "key", "said"),
+    ("values", "key", "message"),
     [
         ({"nam": "x"}, "nam", "did you mean name?"),
         ({"seed": -1}, "seed", "0 or more"),
@@ -119,21 +119,21 @@ def test_all_that_a_key_means_stands_in_the_module():
         ({"machine": {"failed_links": [{"routers": [1]}]}}, "machine.failed_links.0.routers", "2 items"),
     ],
 )
-def test_a_wrong_key_or_value_names_its_place(values, key, said):
+def test_a_wrong_key_or_value_names_its_place(values, key, message):
     with pytest.raises(odonata.InputError) as raised:
         odonata.Scenario.from_dict(values)
     assert raised.value.key == key
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_what_is_set_later_is_checked_too():
     made = odonata.Scenario.from_toml(SMALL)
-    for set_wrong, said in [
+    for set_wrong, message in [
         (lambda: setattr(made.network.routing, "algorithm", "minimall"), "'minimal'"),
         (lambda: setattr(made.network.routing, "algoritm", "minimal"), "did you mean algorithm?"),
         (lambda: setattr(made, "seed", 1.5), "a whole number"),
     ]:
-        with pytest.raises(odonata.InputError, match=re.escape(said)):
+        with pytest.raises(odonata.InputError, match=re.escape(message)):
             set_wrong()
     made.network.routing.algorithm = "minimal"
     made.run.baselines = True

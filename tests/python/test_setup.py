@@ -65,7 +65,7 @@ class Checkout:
         return err
 
 
-def test_nothing_is_said_where_all_is_there(checkout):
+def test_nothing_is_reported_where_all_is_there(checkout):
     assert checkout() == (0, "", "")
 
 
@@ -77,16 +77,16 @@ def test_an_old_python_is_named_and_so_is_one_that_will_do(checkout):
 
 
 @pytest.mark.parametrize(
-    ("missing", "said"),
+    ("missing", "message"),
     [
         ("python3", "python3 is missing: install Python 3.11 or newer"),
         ("cargo", "cargo is missing: install Rust"),
         ("cc", "cc is missing: Rust links with a C compiler (Debian, Ubuntu: apt install gcc libc6-dev)"),
     ],
 )
-def test_a_program_that_is_missing_is_named_with_what_brings_it(checkout, missing, said):
+def test_a_program_that_is_missing_is_named_with_what_brings_it(checkout, missing, message):
     (checkout.programs / missing).unlink()
-    assert said in checkout.refused()
+    assert message in checkout.refused()
 
 
 def test_python_without_venv(checkout):
@@ -104,9 +104,9 @@ def test_an_old_rust_and_one_without_a_toolchain(checkout):
 def test_a_disk_without_room(checkout):
     (checkout.programs / "df").unlink()
     checkout.plant("df", "echo Filesystem 1048576-blocks Used Available; echo /dev/x 1000 980 20")
-    said = checkout.refused()
-    assert "the disk is full: 20 MB are free in" in said
-    assert "a build takes" in said
+    message = checkout.refused()
+    assert "the disk is full: 20 MB are free in" in message
+    assert "a build takes" in message
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write into a folder that is read-only")
@@ -126,8 +126,8 @@ def test_no_way_to_python_packages(checkout):
         "PIP_RETRIES": "0",
         "PIP_CONFIG_FILE": os.devnull,
     }
-    said = checkout.refused("tools", "python3", ".venv", **nowhere)
-    assert said.startswith("make: pip cannot install what Odonata needs (is the network there?): ERROR:")
+    message = checkout.refused("tools", "python3", ".venv", **nowhere)
+    assert message.startswith("make: pip cannot install what Odonata needs (is the network there?): ERROR:")
 
 
 def test_no_way_to_crates(checkout):
@@ -137,9 +137,10 @@ def test_no_way_to_crates(checkout):
     checkout.plant(
         "cargo", "echo 'error: failed to download from `https://index.crates.io/config.json`' >&2; exit 101"
     )
-    said = checkout.refused("tools", "python3", ".venv")
+    message = checkout.refused("tools", "python3", ".venv")
     assert (
-        "cargo cannot download what Odonata needs (is the network there?): error: failed to download" in said
+        "cargo cannot download what Odonata needs (is the network there?): error: failed to download"
+        in message
     )
 
 

@@ -47,16 +47,16 @@ def test_a_run_and_its_summary_are_the_same_in_any_surroundings(tmp_path, small,
     folder.mkdir()
     (folder / "scenario.toml").write_text(SMALL, encoding="utf-8")
 
-    def told(*arguments):
+    def run_command(*arguments):
         done = launcher.run([*ODONATA, *arguments], cwd=folder, env=environment, before=before)
         assert done.returncode == 0, done.stderr
         return done
 
-    done = told("run", "scenario.toml", "-o", "out", "--quiet")
+    done = run_command("run", "scenario.toml", "-o", "out", "--quiet")
     assert (done.stdout, done.stderr) == ("", "")
     assert odonata.load(folder / "out").run["digest"] == odonata.load(small).run["digest"]
-    done = told("summary", "out", "--json")
+    done = run_command("summary", "out", "--json")
     assert done.stdout.startswith('{\n  "name": "small"')
     assert done.stderr == ""
-    assert "--baselines" in told("run", "--help").stdout
+    assert "--baselines" in run_command("run", "--help").stdout
     assert sorted(path.name for path in folder.iterdir()) == ["out", "scenario.toml"]

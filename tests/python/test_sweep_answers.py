@@ -38,7 +38,7 @@ def swept(shell):
     return shell, done
 
 
-def test_seeds_that_change_nothing_have_no_interval_and_it_is_said(swept):
+def test_seeds_that_change_nothing_have_no_interval_and_it_is_reported(swept):
     """Dimension order on a mesh draws nothing; random placement does."""
     shell, done = swept
     found = odonata.Sweep.load(shell.folder / "out")
@@ -46,10 +46,10 @@ def test_seeds_that_change_nothing_have_no_interval_and_it_is_said(swept):
     assert (rows[0]["seeds"], rows[0]["results"], rows[0]["half_width"]) == (3, 1, None)
     assert (rows[1]["seeds"], rows[1]["results"]) == (3, 3)
     assert rows[1]["half_width"] > 0
-    said = " ".join(done.out.split())
-    assert "3, equal" in said
-    assert "At 1 of 2 points all seeds gave equal results" in said
-    assert "jitter" in said
+    output = " ".join(done.out.split())
+    assert "3, equal" in output
+    assert "At 1 of 2 points all seeds gave equal results" in output
+    assert "jitter" in output
 
 
 def test_a_start_with_a_jitter_is_drawn_from_the_seed(tmp_path):
@@ -70,10 +70,10 @@ def test_a_start_with_a_jitter_is_drawn_from_the_seed(tmp_path):
 
 def test_points_are_shown_by_what_they_set(swept):
     _, done = swept
-    said = " ".join(done.out.split())
-    assert "as the scenario" in said
-    assert "mesh dims [2, 4, 8]" in said
-    assert "machine.mesh.dims" not in said
+    output = " ".join(done.out.split())
+    assert "as the scenario" in output
+    assert "mesh dims [2, 4, 8]" in output
+    assert "machine.mesh.dims" not in output
 
 
 def test_points_with_a_name_are_shown_by_it():
@@ -136,7 +136,7 @@ RANDOM, CONTIGUOUS = "jobs.halo.placement = random", "jobs.halo.placement = cont
 
 
 @pytest.mark.parametrize(
-    ("sweep", "said"),
+    ("sweep", "message"),
     [
         # The point of the larger slowdown is the faster one.
         (
@@ -173,5 +173,5 @@ RANDOM, CONTIGUOUS = "jobs.halo.placement = random", "jobs.halo.placement = cont
         (_measured([3.0], [1.25], seeds=1), "halo takes 3 ms, 1.25x as long as alone."),
     ],
 )
-def test_points_are_compared_by_time_and_only_where_they_differ(sweep, said):
-    assert extremes.sentences(sweep) == [f"- {said}"]
+def test_points_are_compared_by_time_and_only_where_they_differ(sweep, message):
+    assert extremes.sentences(sweep) == [f"- {message}"]

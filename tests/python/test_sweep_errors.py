@@ -22,7 +22,7 @@ from sweep_cases import TINY, sweep_file
         (("--slurm-time", "1:00:00"), "--slurm PARTITION"),
     ],
 )
-def test_what_is_wrong_is_said_and_nothing_is_run(shell, arguments, text):
+def test_what_is_wrong_is_reported_and_nothing_is_run(shell, arguments, text):
     if arguments[0] == "--dask":
         pytest.importorskip("distributed")
     shell.write(TINY)
@@ -44,7 +44,7 @@ def test_an_option_stands_where_else_a_file_does(shell):
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "line", "message"),
     [
         ("sedes = 5\n", 2, 'did you mean "seeds"'),
         ("seeds = 0\n", 2, "1 to 10000"),
@@ -63,12 +63,12 @@ def test_an_option_stands_where_else_a_file_does(shell):
         ("[grid\n", 2, "not TOML"),
     ],
 )
-def test_a_wrong_file_is_said_with_its_line(shell, text, line, said):
+def test_a_wrong_file_is_reported_with_its_line(shell, text, line, message):
     sweep_file(shell, text)
     done = shell("sweep", "sweep.toml", "-o", "out")
     assert (done.code, done.out) == (2, "")
     assert f"sweep.toml:{line}" in done.err
-    assert said in done.err
+    assert message in done.err
     assert shell.files() == ["scenario.toml", "sweep.toml"]
 
 

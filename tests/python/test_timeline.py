@@ -204,9 +204,9 @@ def test_a_trace_has_no_more_events_than_are_allowed_and_says_what_it_lacks(reco
     assert different == []
     assert compared > 0 or most < 1500
     if most == 4000:
-        assert any("every 2nd of each job" in said for said in answer["left_out"])
+        assert any("every 2nd of each job" in message for message in answer["left_out"])
     if most == 40:
-        assert any(said.startswith("calls of ranks after") for said in answer["left_out"])
+        assert any(message.startswith("calls of ranks after") for message in answer["left_out"])
 
 
 def test_an_unfinished_run_has_its_calls_to_its_end(shell):
@@ -346,7 +346,7 @@ def test_what_is_missing_or_damaged_is_named(shell, recorded):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--jobs", "hallo"], 'did you mean "halo"?'),
         (["--ranks", "3-1"], "not a range of ranks"),
@@ -358,10 +358,10 @@ def test_what_is_missing_or_damaged_is_named(shell, recorded):
         (["--max-events", "10"], "--max-events"),
     ],
 )
-def test_mistakes_are_told(shell, recorded, arguments, said):
+def test_mistakes_are_reported(shell, recorded, arguments, message):
     done = shell("timeline", str(recorded), "-o", "x.pftrace", *arguments)
     assert done.code == 2, done.err
-    assert said in done.err
+    assert message in done.err
     assert len(done.err) < 1500
     assert shell.files() == []
 
@@ -454,7 +454,7 @@ def test_names_beyond_those_that_are_interned_stand_in_their_packets(monkeypatch
     assert texts == [1, 2, "t2", "t3"]
 
 
-def test_what_was_cut_while_it_was_recorded_is_said_and_not_compared(shell):
+def test_what_was_cut_while_it_was_recorded_is_reported_and_not_compared(shell):
     folder = run(shell, RECORDED, "--set", "run.timeline.rows=100")
     described = json.loads((folder / "run.json").read_text())
     detail = described["detail"]

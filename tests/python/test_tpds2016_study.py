@@ -337,8 +337,8 @@ def test_a_row_is_what_the_tables_of_its_run_say():
     sent = [row["bytes"] for row in results.rows("links") if row["class"] == "local"]
     assert run.local_used == sum(10 * b >= sum(sent) / len(sent) for b in sent) / len(sent) > 0
     assert run.global_used == 0
-    heard = [row for row in ranks if row["packets_received"]]
-    assert run.hops == pytest.approx(sum(row["hops_mean"] - 1 for row in heard) / len(heard))
+    receivers = [row for row in ranks if row["packets_received"]]
+    assert run.hops == pytest.approx(sum(row["hops_mean"] - 1 for row in receivers) / len(receivers))
     values = {what: [p.value for p in found if p.what == what] for what in ("communication", "local")}
     assert values["communication"][0] == min(row["mpi_s"] for row in ranks)
     assert values["communication"][-1] == run.communication_s
@@ -426,7 +426,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_results(tmp_path, monkeypatc
     assert [mark.cpu_s for mark in marks] == sorted(mark.cpu_s for mark in marks)
 
 
-def test_what_was_said_after_a_tenth_and_how_far_off_it_was():
+def test_predictions_after_a_tenth_and_their_errors():
     """At 12% of the share 30 CPU-seconds had passed: an estimate of 250 in all, against an actual 200."""
     marks = [Mark(10.0 * n, 15.0 * n, 0.0, 0.06 * n, 100 * n, 50 * n) for n in range(4)]
     assert track.estimated(marks) == pytest.approx((200 / 0.12, 250.0))
@@ -495,9 +495,9 @@ def test_a_sweep_says_how_far_it_is(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(odonata, "sweep", sweep)
     arguments = argparse.Namespace(out=tmp_path, processes=1, reuse=[], store=False)
     assert command.sweeps("larger", arguments) == "interrupted"
-    said = capsys.readouterr()
-    assert "1 of 15 points, 1 runs" in said.err
-    assert f"FAILED {page.SWEEPS['larger'][0]} of {page.SWEEPS['larger'][0]}" in said.out
+    output = capsys.readouterr()
+    assert "1 of 15 points, 1 runs" in output.err
+    assert f"FAILED {page.SWEEPS['larger'][0]} of {page.SWEEPS['larger'][0]}" in output.out
 
 
 def test_every_claim_of_the_paper_has_a_figure_or_a_section():

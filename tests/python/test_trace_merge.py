@@ -78,7 +78,7 @@ def accesses(path, ranks=2, seconds=0.025):
     return log.write(path)
 
 
-def told(program, rank):
+def operations_of(program, rank):
     """Kinds of a rank's operations, and the microseconds of computation."""
     return [
         round(row["duration_ps"] / US, 2) if row["kind"] == "compute" else row["kind"]
@@ -108,15 +108,15 @@ def pair(tmp_path):
 def test_operations_are_placed_by_their_starts_and_no_time_counts_twice(shell, pair):
     trace, log, out = pair
     done = shell("trace", "merge", str(trace), str(log), str(out), "--json")
-    said = json.loads(done.out)
-    assert (said["ranks"], said["from_trace"], said["from_log"]) == (2, 4, 5)
+    output = json.loads(done.out)
+    assert (output["ranks"], output["from_trace"], output["from_log"]) == (2, 4, 5)
     # Rank 0 accesses no file: as in the trace, and then computation until the log ends.
-    found = told(out, 0)
+    found = operations_of(out, 0)
     assert found[:4] == [10000.06, "send", 5000.06, "barrier"]
     assert found[4:] == [pytest.approx(25_000 - 19_000.92, abs=0.2)]
     # Between MPI_Init, until 1 ms, and the message it opens at 3 ms and writes from 4 to 6 ms; the second
     # write is inside the receive, the third goes on for 1 ms after the barrier.
-    found = told(out, 1)
+    found = operations_of(out, 1)
     assert found[:-1] == [
         2000.0,
         "open",
@@ -132,9 +132,9 @@ def test_operations_are_placed_by_their_starts_and_no_time_counts_twice(shell, p
         "close",
     ]
     assert found[-1] == pytest.approx(4500, abs=0.2)
-    assert said["log_s"] == pytest.approx(0.002 + 0.0005 + 0.0015)
+    assert output["log_s"] == pytest.approx(0.002 + 0.0005 + 0.0015)
     # The second write, and the third until MPI_Barrier and MPI_Finalize are over, which counts with it.
-    assert said["overlap_s"] == pytest.approx(0.0005 + 0.00050092, abs=1e-9)
+    assert output["overlap_s"] == pytest.approx(0.0005 + 0.00050092, abs=1e-9)
 
 
 def test_messages_bytes_and_accesses_are_the_sum_of_both(shell, pair, tmp_path):
@@ -164,10 +164,10 @@ def test_messages_bytes_and_accesses_are_the_sum_of_both(shell, pair, tmp_path):
 def test_an_offset_moves_the_log_on_the_clock_of_the_trace(shell, pair, offset, expected):
     trace, log, out = pair
     assert shell("trace", "merge", str(trace), str(log), str(out), "--offset", offset).code == 0
-    found = told(out, 1)
+    found = operations_of(out, 1)
     if offset.startswith("-"):
         # Rank 0 computes until MPI_Init, 10 ms later, which is not replayed.
-        total = sum(part for part in told(out, 0) if isinstance(part, float))
+        total = sum(part for part in operations_of(out, 0) if isinstance(part, float))
         assert total == pytest.approx(10_000 + 10000.06 + 5000.06 + 3000.06, abs=0.02)
     assert found[: len(expected)] == expected
 
@@ -190,7 +190,7 @@ def test_the_function_of_the_api_does_the_same(shell, pair, tmp_path):
     other = tmp_path / "other.program"
     told_by_api = odonata.trace_merge(trace, log, other)
     assert {**told_by_api, "program": str(out)} == json.loads(done.out)
-    assert told(other, 1) == told(out, 1)
+    assert operations_of(other, 1) == operations_of(out, 1)
     with pytest.raises(odonata.InputError, match="offset"):
         odonata.trace_merge(trace, log, out, offset=1e9)
 
@@ -343,8 +343,8 @@ def test_an_otf2_archive_is_merged_on_its_clock(shell, tmp_path):
     assert shell("trace", "convert", str(anchor), str(plain)).code == 0
     assert shell("trace", "merge", str(anchor), str(tmp_path / "log.program"), str(out)).code == 0
     # The clock of the archive begins with the first barrier, which takes 1 us.
-    assert told(plain, 0) == ["barrier", 300.0, "barrier"]
-    assert told(out, 0) == ["barrier", 249.0, "open", 51.0, "barrier"]
+    assert operations_of(plain, 0) == ["barrier", 300.0, "barrier"]
+    assert operations_of(out, 0) == ["barrier", 249.0, "open", 51.0, "barrier"]
 
 
 @pytest.mark.parametrize("log", reference_traces.one("darshan", "fresh-coll-6"))

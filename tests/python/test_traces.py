@@ -172,15 +172,15 @@ def test_the_script_of_the_page_needs_nothing_but_python():
 
 @pytest.mark.parametrize("script", ["studies/amg/routings.py", "benches/traces.py"])
 def test_programs_that_need_reference_traces_say_where_they_looked(tmp_path, script):
-    def said(named):
+    def output(named):
         done = launcher.run([sys.executable, ROOT / script], env=os.environ | {"ODONATA_REFERENCE": named})
         assert (done.returncode, done.stdout) == (2, "")
         return done.stderr
 
-    assert said("").startswith("ODONATA_REFERENCE is not set: no traces/dumpi/")
-    assert said(f"{tmp_path}/no") == f"ODONATA_REFERENCE names {tmp_path}/no: there is no such folder\n"
+    assert output("").startswith("ODONATA_REFERENCE is not set: no traces/dumpi/")
+    assert output(f"{tmp_path}/no") == f"ODONATA_REFERENCE names {tmp_path}/no: there is no such folder\n"
     (tmp_path / "traces").mkdir()
-    assert said(str(tmp_path)).startswith(f"{tmp_path} has no traces/dumpi/")
+    assert output(str(tmp_path)).startswith(f"{tmp_path} has no traces/dumpi/")
 
 
 @pytest.fixture
@@ -261,9 +261,9 @@ def test_what_is_of_no_format_is_named_with_those_that_there_are(shell, tmp_path
     ]:
         refused = shell("trace", "convert", name, "x.program")
         assert refused.code == 2
-        said = " ".join(refused.err.split())
-        assert seen in said
-        assert said.endswith(", or a scenario (TOML)")
+        message = " ".join(refused.err.split())
+        assert seen in message
+        assert message.endswith(", or a scenario (TOML)")
     (tmp_path / "scenario.txt").write_text("[machine.torus]\ndims = [4]\nnodes_per_ruter = 1\n")
     assert "nodes_per_ruter" in shell("trace", "convert", "scenario.txt", "x.program").err
     shell.write('[machine.torus]\ndims = [4]\n[[jobs]]\ntrace = "empty"\n')
@@ -271,9 +271,9 @@ def test_what_is_of_no_format_is_named_with_those_that_there_are(shell, tmp_path
         assert "it is a scenario, not a trace" in shell("trace", command, "scenario.toml").err
     refused = shell("check", "scenario.toml")
     assert refused.code == 2
-    said = " ".join(refused.err.split())
-    assert "the folder is empty" in said
-    assert said.count(expected) == 1
+    message = " ".join(refused.err.split())
+    assert "the folder is empty" in message
+    assert message.count(expected) == 1
 
 
 def test_a_format_that_is_not_repeated_says_what_does(shell, ring, tmp_path):

@@ -72,13 +72,13 @@ def test_the_table_names_fitted_and_given_points(shell):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [(["theta"], "there are no measured times"), (["fugaku", "--largest", "much"], "not a size")],
 )
-def test_mistakes_are_named(shell, arguments, said):
+def test_mistakes_are_named(shell, arguments, message):
     done = shell("validate", *arguments)
     assert done.code == 2
-    assert said in done.err
+    assert message in done.err
 
 
 def test_hosts_have_nodes():
@@ -98,10 +98,10 @@ def test_small_messages_are_near_what_was_measured():
 
 
 def test_a_preset_says_how_far_off_it_is(shell):
-    told = agreement.sentence("fugaku")
-    assert told is not None
-    assert "odonata validate fugaku" in told
+    sentence = agreement.sentence("fugaku")
+    assert sentence is not None
+    assert "odonata validate fugaku" in sentence
     assert "measured collectives" in shell("presets", "fugaku").out
     job = {"ranks": 2, "workload": {"barrier": {}}}
     summary = odonata.run({"preset": "fugaku", "jobs": [job]}).summary()
-    assert summary["preset_agreement"] == told
+    assert summary["preset_agreement"] == sentence

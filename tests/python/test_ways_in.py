@@ -16,7 +16,7 @@ from odonata import _core
 from odonata.scenario import starter
 
 
-def told(text):
+def normalized(text):
     """The output, without its line breaks."""
     return " ".join(text.split())
 
@@ -46,11 +46,11 @@ def test_a_preset_has_all_numbers_of_its_file_and_their_sources(shell, name):
     assert shown == dict(flat(tomllib.loads(found["toml"])))
     # Every comment of the file is the source of a key, or at its head.
     sources = " ".join(filter(None, (one["source"] for one in found["keys"])))
-    page = told(shell("presets", name).out)
+    page = normalized(shell("presets", name).out)
     for line in found["toml"].splitlines():
         if line.startswith("#"):
-            words = told(line.removeprefix("#"))
-            assert words in told(sources) or words in told(found["description"]), words
+            words = normalized(line.removeprefix("#"))
+            assert words in normalized(sources) or words in normalized(found["description"]), words
             assert all(word in page for word in words.split()), words
 
 
@@ -211,21 +211,21 @@ def test_init_asks_on_a_terminal_until_it_understands(tmp_path):
     assert report["servers"] > 0
 
 
-def test_who_misspells_a_scenario_or_a_preset_is_told_the_nearest(shell):
+def test_a_misspelled_scenario_or_preset_gets_the_nearest_name(shell):
     shell.write("[machine.torus]\ndims = [4]\n", "halo.toml")
-    assert "did you mean halo.toml?" in told(shell("run", "hallo.toml").err)
-    assert "did you mean the preset theta?" in told(shell("run", "thetta").err)
+    assert "did you mean halo.toml?" in normalized(shell("run", "hallo.toml").err)
+    assert "did you mean the preset theta?" in normalized(shell("run", "thetta").err)
     assert "hint" not in shell("run", "nothing-like-it.txt").err
     # An existing file that cannot be read is not misspelled.
     assert "hint" not in shell("run", ".").err
 
 
-def test_who_names_the_folder_of_results_is_told_which_there_are(shell):
+def test_the_folder_of_results_gets_the_list_of_results(shell):
     for name in ("results/a", "results/b", "results/c", "results/d", "swept"):
         (shell.folder / name).mkdir(parents=True)
     for name in ("a", "b", "c", "d"):
         shell.write("{}", f"results/{name}/run.json")
-    shown = told(shell("summary", "results").err)
+    shown = normalized(shell("summary", "results").err)
     assert "there are results in it: results/a, results/b, results/c and 1 more" in shown
     shell.write("{}", "swept/sweep.json")
-    assert "it is a sweep: odonata report swept shows it" in told(shell("summary", "swept").err)
+    assert "it is a sweep: odonata report swept shows it" in normalized(shell("summary", "swept").err)

@@ -126,14 +126,14 @@ def _sweep(times):
     return odonata.Sweep(description, pa.Table.from_pylist(rows), pa.Table.from_pylist(intervals))
 
 
-def test_points_whose_intervals_overlap_are_told_apart_by_their_pairs():
+def test_points_whose_intervals_overlap_are_distinguished_by_their_pairs():
     before = [1.0, 2.0, 1.5, 1.2, 1.8]
     sweep = _sweep([before, [0.85, 1.70, 1.25, 1.00, 1.55]])
     rows = sweep.intervals().to_pylist()
     assert rows[1]["high"] > rows[0]["low"]
-    (said,) = extremes.sentences(sweep)
-    assert "0.85x" in said
-    assert "in all 5 seeds" in said
+    (output,) = extremes.sentences(sweep)
+    assert "0.85x" in output
+    assert "in all 5 seeds" in output
     pair = sweep.pairs("elapsed_s").to_pylist()[0]
     assert (pair["pairs"], pair["fell"], pair["against"]) == (5, 5, 0)
     assert pair["high"] < 1
@@ -141,8 +141,8 @@ def test_points_whose_intervals_overlap_are_told_apart_by_their_pairs():
 
 
 def test_pairs_that_disagree_tell_nothing_apart():
-    (said,) = extremes.sentences(_sweep([[1.0, 2.0, 1.5], [1.1, 1.5, 1.5]]))
-    assert "no point is known to be faster" in said
+    (output,) = extremes.sentences(_sweep([[1.0, 2.0, 1.5], [1.1, 1.5, 1.5]]))
+    assert "no point is known to be faster" in output
 
 
 def test_two_sweeps_are_compared_seed_by_seed(shell):
@@ -173,8 +173,8 @@ def test_two_sweeps_are_compared_seed_by_seed(shell):
     logs = [math.log(times[1][1, seed, "halo"] / times[0][1, seed, "halo"]) for seed in (3, 4, 5)]
     assert row["ratio"] == pytest.approx(math.exp(sum(logs) / 3))
     assert row["pairs"] == 3
-    said = shell("compare", "a", "b").out
-    assert "jobs.halo.ranks = 6" in said
+    output = shell("compare", "a", "b").out
+    assert "jobs.halo.ranks = 6" in output
     # The other key would tell the points of the second sweep apart, but the first one fixes it.
     sweep_file(shell, '[grid]\nnetwork.packet = ["1 KiB", "2 KiB"]\n')
     assert shell("sweep", "sweep.toml", "-o", "c", "-q").code == 0

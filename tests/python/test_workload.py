@@ -42,7 +42,7 @@ def test_a_mistake_is_shown_with_its_line_and_ends_with_2(tmp_path: Path) -> Non
     assert odonata("check", str(tmp_path / "missing.ncptl")).returncode == 2
 
 
-def test_a_scenario_is_told_from_a_program(tmp_path: Path) -> None:
+def test_a_scenario_is_distinguished_from_a_program(tmp_path: Path) -> None:
     scenario = tmp_path / "halo.toml"
     scenario.write_text("[machine.torus]\ndims = [4]\n")
     for command in (["check"], ["format"]):

@@ -4,7 +4,6 @@ Read in this order:
 
 - `choices`: the candidates;
 - `goals`: what is better, and the limits that an answer must keep;
-- `prices`: what a network costs;
 - `search`: few candidates by flows, then packets with seeds;
 - `page`: the answer for people.
 """

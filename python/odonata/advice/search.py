@@ -17,12 +17,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from odonata.advice import goals, prices
+from odonata.advice import goals
 from odonata.advice.choices import Choice, LeftOut
 from odonata.advice.goals import Limit, Measured
-from odonata.advice.prices import Cost, Prices
 from odonata.base import toml_text
 from odonata.errors import InputError
+from odonata.machines import prices
+from odonata.machines.prices import Cost, Prices
 from odonata.running import runner
 from odonata.running.stopping import Deadline, Stop
 from odonata.sweeps.axes import Axis

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from odonata.base.terminal import console, explain, say, show_table, table
-from odonata.base.wording import digits, factor, quantity
+from odonata.base.wording import column_words, digits, factor, quantity
 
 #: Most characters of a setting.
 LONGEST = 34
@@ -97,17 +97,21 @@ def _metrics(rows: list[dict[str, Any]], group: str | None) -> Table:
 
 
 def _heading(row: dict[str, Any]) -> str:
-    """A column's name without its unit, which the values show."""
+    """A column's name without its unit, which the values show.
+
+    >>> _heading({"metric": "io_bandwidth_bytes_per_s", "unit": "bytes/s"})
+    'I/O bandwidth'
+    """
     suffix = {"s": "_s", "bytes/s": "_bytes_per_s"}.get(row["unit"], "")
-    return str(row["metric"]).removesuffix(suffix).replace("_", " ")
+    return column_words(str(row["metric"]).removesuffix(suffix))
 
 
 def _blame(rows: list[dict[str, Any]]) -> Table:
     page = table("victim", "waited for", "where", "A", "B", "B / A", left=3)
     for row in rows:
         page.add_row(
-            f"{row['victim']} ({row['victim_class']})",
-            f"{row['culprit']} ({row['culprit_class']})",
+            f"{row['victim']} ({column_words(row['victim_class'])})",
+            f"{row['culprit']} ({column_words(row['culprit_class'])})",
             row["where"],
             *_pair(row, "s"),
         )

@@ -11,7 +11,6 @@ itself, and need not be on the chain.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from odonata.analysis import lost_time
 from odonata.analysis.lost_time import Part, of_traffic
 from odonata.analysis.measured import needed, offers
+from odonata.base.nearest import did_you_mean, nearest
 from odonata.base.wording import duration
 from odonata.errors import InputError, Phrase, Text, option
 
@@ -286,14 +286,12 @@ def of_jobs(
         )
     jobs: list[str] = needed(results, "jobs", ("job",))["job"].to_pylist()
     if job is not None and job not in jobs:
-        near = [one for one in jobs if one.lower() == job.lower()]
-        near += difflib.get_close_matches(job, jobs, n=1)
         raise InputError(
             "no such job",
             key=option("job"),
             value=job,
             expected=", ".join(jobs),
-            hint=f'did you mean "{near[0]}"?' if near else None,
+            hint=did_you_mean(nearest(job, jobs), '"'),
         )
     table = needed(results, NAME, COLUMNS)
     chosen = [job] if job is not None else jobs

@@ -165,3 +165,12 @@ def counted(count: int, noun: str) -> str:
     ('1 cable', '2 cables')
     """
     return f"{count} {noun}{'s' if count != 1 else ''}"
+
+
+def column_words(name: str) -> str:
+    """The name of a column, or a part of it, as words.
+
+    >>> column_words("mpi_packets_nonminimal"), column_words("io"), column_words("elapsed")
+    ('MPI packets nonminimal', 'I/O', 'elapsed')
+    """
+    return " ".join({"mpi": "MPI", "io": "I/O"}.get(word, word) for word in name.split("_"))

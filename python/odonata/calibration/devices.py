@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import difflib
 import io
 import json
 import os
@@ -15,6 +14,7 @@ from typing import Any
 
 from odonata import _core
 from odonata.base import foreign
+from odonata.base.nearest import did_you_mean, nearest
 from odonata.base.terminal import console, say
 from odonata.base.wording import size
 from odonata.errors import InputError, check_text, input_errors, is_mistake, option
@@ -53,14 +53,13 @@ def preset(name: str) -> str:
         kind = re.compile(rf"^\[?{re.escape(name.lower())}\b", re.MULTILINE)
         alike += [one for one in known if kind.search(_core.device_preset(one) or "")]
         models = {one.rpartition("-")[2]: one for one in known}
-        alike += difflib.get_close_matches(name.lower(), known, n=1)
-        alike += [models[one] for one in difflib.get_close_matches(name.lower(), models, n=1)]
+        alike += filter(None, (nearest(name, known), models.get(nearest(name, models) or "")))
         raise InputError(
             "no such device",
             key=option("device", "DEVICE"),
             value=repr(name),
             expected=expected,
-            hint=f"did you mean {alike[0]}?" if alike else None,
+            hint=did_you_mean(next(iter(alike), None)),
         )
     return text
 

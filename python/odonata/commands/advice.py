@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from odonata.advice import answer as answers
-from odonata.advice import choices, goals, page, prices, search
+from odonata.advice import choices, goals, page, search
 from odonata.base.html_page import Answer
 from odonata.base.output_file import whole_file
 from odonata.commands.declared import JSON, SCENARIO, SETTINGS, Shown, command, option, result_folder, switch
 from odonata.errors import INTERRUPTED, InputError
 from odonata.errors import option as named
+from odonata.machines import prices
 from odonata.running import runner
 from odonata.running.stopping import Stop
 from odonata.scenario import reading

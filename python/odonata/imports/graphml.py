@@ -62,9 +62,9 @@ def load(path: Path, text: str, nodes_per_router: int = 1) -> Draft:
             raise wrong(
                 "a node without a name of its own", repr(name[:60]), "an id of its own for every node"
             )
-        told = {values.get(key, "").lower() for key in ("type", "kind", "role")}
-        names[name] = bool(told & HOSTS)
-        if told & PASSED:
+        kinds = {values.get(key, "").lower() for key in ("type", "kind", "role")}
+        names[name] = bool(kinds & HOSTS)
+        if kinds & PASSED:
             passed.add(name)
     directed = graphs[0].get("edgedefault") == "directed"
     edges: list[Edge] = []

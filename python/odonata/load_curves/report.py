@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from odonata.advice import prices
 from odonata.base.wording import rate
 from odonata.load_curves.curve import unit
 from odonata.load_curves.load_sweep import LoadSweep
+from odonata.machines import prices
 from odonata.report.blocks import (
     Block,
     Cell,

@@ -1,4 +1,4 @@
-"""Machines whose measured times come with Odonata: hosts, measured points, distance of simulated times.
+"""Machines: measured times, their distance from simulated ones, and prices of networks.
 
 It imports `running` and the packages below, and must not import the API or the command line.
 """

@@ -7,7 +7,6 @@ a seed of their own.
 
 from __future__ import annotations
 
-import difflib
 import importlib.util
 import inspect
 import json
@@ -19,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from odonata.base.nearest import did_you_mean, nearest
 from odonata.programs import user_code
 from odonata.programs.user_code import Interrupted as Interrupted
 
@@ -152,10 +152,8 @@ def load(path: str, name: str, args: str, ranks: int) -> RankProgram:
         function = getattr(module, name, None)
         if function is None:
             known = [key for key, value in vars(module).items() if inspect.isfunction(value)]
-            alike = difflib.get_close_matches(name, known, n=1)
-            raise ProgramError(
-                f"{path} has no function {name}" + (f"; did you mean {alike[0]}?" if alike else "")
-            )
+            hint = did_you_mean(nearest(name, known))
+            raise ProgramError("; ".join(filter(None, (f"{path} has no function {name}", hint))))
     if not callable(function):
         raise ProgramError(f"{name} in {path} is a {type(function).__name__}, not a function")
     given: dict[str, Any] = json.loads(args)

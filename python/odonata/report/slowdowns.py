@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from odonata.analysis.slowdown import METRICS
-from odonata.base.wording import quantity
+from odonata.base.wording import column_words, quantity
 from odonata.report.blocks import Cell, Column, Section, Table, Text, name_cell, ratio_cell
 from odonata.report.contents import Contents
 
@@ -69,7 +69,7 @@ def _all(contents: Contents) -> Table:
     rows = [
         [
             name_cell(job),
-            Cell(name.replace("_", " "), title=_METRICS[name].doc),
+            Cell(column_words(name), title=_METRICS[name].doc),
             Cell(_value(name, one["alone"]), one["alone"]),
             Cell(_value(name, one["together"]), one["together"]),
             ratio_cell(one["ratio"], larger_is_better=name == "io_bandwidth"),

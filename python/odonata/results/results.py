@@ -5,7 +5,6 @@ Baseline processes import this module, so methods import pyarrow, reports and ti
 
 from __future__ import annotations
 
-import difflib
 import math
 import os
 from collections.abc import Iterable, Mapping
@@ -16,6 +15,7 @@ from odonata.analysis import run_record, slowdown
 from odonata.analysis.measured import GOOD_OUTCOMES, file_of, needed
 from odonata.base.folder import RUN_FILE
 from odonata.base.frames import to_pandas, to_polars
+from odonata.base.nearest import nearest
 from odonata.base.output_file import OutputFile
 from odonata.errors import InputError, NoResult
 
@@ -61,8 +61,8 @@ def _similar(path: Path) -> str:
                 names = [entry.name for entry in entries if os.path.isfile(Path(entry.path) / RUN_FILE)]
         except (OSError, ValueError):
             continue
-        if alike := difflib.get_close_matches(path.name[:200], names, n=1):
-            return f"there is no such folder; did you mean {folder / alike[0]}?"
+        if alike := nearest(path.name, names):
+            return f"there is no such folder; did you mean {folder / alike}?"
     return "there is no such folder"
 
 

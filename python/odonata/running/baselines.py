@@ -111,7 +111,7 @@ class _Baseline:
     sends_for_s: float | None = None
     process: subprocess.Popen[bytes] | None = None
     errors: IO[bytes] | None = None
-    heard: bytes = b""
+    received: bytes = b""
     #: Completed share.
     fraction: float | None = 0.0
     #: Its entry in run.json; empty before its end.
@@ -264,8 +264,8 @@ class Baselines:
         assert one.process is not None
         assert one.process.stdout is not None
         while chunk := one.process.stdout.read():
-            one.heard += chunk
-        *lines, one.heard = one.heard.split(b"\n")
+            one.received += chunk
+        *lines, one.received = one.received.split(b"\n")
         for line in lines:
             yield json.loads(line)
 

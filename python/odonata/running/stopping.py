@@ -78,12 +78,12 @@ class StopRequest:
 
     def __enter__(self) -> StopRequest:
         if threading.current_thread() is threading.main_thread():
-            heard, told = socket.socketpair()
-            told.setblocking(False)
-            previous = signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
-            self._wakeup = (heard, told, previous)
+            receiver, sender = socket.socketpair()
+            sender.setblocking(False)
+            previous = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
+            self._wakeup = (receiver, sender, previous)
             self._watcher = threading.Thread(
-                target=self._watch, args=(heard,), name="odonata-signals", daemon=True
+                target=self._watch, args=(receiver,), name="odonata-signals", daemon=True
             )
             self._watcher.start()
             for number in (signal.SIGINT, signal.SIGTERM):
@@ -97,12 +97,12 @@ class StopRequest:
             signal.signal(number, handler)
         self._previous.clear()
         if self._wakeup is not None:
-            heard, told, previous = self._wakeup
+            receiver, sender, previous = self._wakeup
             signal.set_wakeup_fd(previous)
-            told.close()
+            sender.close()
             if self._watcher is not None:
                 self._watcher.join()
-            heard.close()
+            receiver.close()
             self._wakeup = None
         user_code.calm()
 
@@ -120,10 +120,10 @@ class StopRequest:
         self.terminated = self.terminated or (not self.requested and number == signal.SIGTERM)
         self.requested = True
 
-    def _watch(self, heard: socket.socket) -> None:
+    def _watch(self, receiver: socket.socket) -> None:
         """Waits for a signal, and then for the end of the run that it stops."""
         asked = (signal.SIGINT, signal.SIGTERM)
-        while numbers := heard.recv(64):
+        while numbers := receiver.recv(64):
             number = next((number for number in numbers if number in asked), None)
             if number is None:
                 continue
@@ -132,12 +132,12 @@ class StopRequest:
             if self._over.wait(grace_s):
                 return
             self.interrupt.ask()
-            heard.setblocking(False)
+            receiver.setblocking(False)
             more = 0
             while not self._over.wait(DISTURB_EVERY_S):
                 user_code.disturb()
                 with contextlib.suppress(BlockingIOError):
-                    more += sum(number in asked for number in heard.recv(64))
+                    more += sum(number in asked for number in receiver.recv(64))
                 if more >= MOST_SIGNALS - 1:
                     # User code that catches every exception cannot be ended otherwise.
                     os._exit(INTERRUPTED)

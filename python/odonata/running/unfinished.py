@@ -279,15 +279,15 @@ def _changes(task: runner.Task, place: Path) -> str:
         changes = settings(before, task.scenario())
     except (OSError, InputError):
         return ""
-    told = [
+    texts = [
         f"{change['key']} ({change['a']} -> {change['b']})"
         if change["change"] == "changed"
         else change["key"]
         for change in changes
         if not change["key"].startswith(FREE)
     ]
-    more = [f"{len(told) - MOST_CHANGES} more"] if len(told) > MOST_CHANGES else []
-    return ", ".join(told[:MOST_CHANGES] + more)
+    more = [f"{len(texts) - MOST_CHANGES} more"] if len(texts) > MOST_CHANGES else []
+    return ", ".join(texts[:MOST_CHANGES] + more)
 
 
 def _empty(folder: Path, *, but: str) -> None:

@@ -116,9 +116,9 @@ class _Module:
                 for key, inner in variant["properties"].items()
             }
             return self.table(name, {**schema, "properties": properties}, "Choice")
-        told = _described_variants(schema)
+        text_of_variants = _described_variants(schema)
         text = self.type(schema, name)
-        return f"{name} = {text}\n{_documented({'description': told}, '')}\n"
+        return f"{name} = {text}\n{_documented({'description': text_of_variants}, '')}\n"
 
     def table(self, name: str, schema: dict[str, Any], base: str) -> str:
         """Writes a class."""
@@ -167,8 +167,8 @@ class _Module:
             yield f"    {name}: {kind} = Field({', '.join(options)})"
         else:
             yield f"    {name}: {kind}"
-        if told := _documented(schema, "    "):
-            yield told
+        if documentation := _documented(schema, "    "):
+            yield documentation
 
     def fills_itself(self, reference: str) -> bool:
         """Whether a type is one table without required keys."""
@@ -259,11 +259,11 @@ def _value(value: Any) -> str:
 
 def _described_variants(schema: dict[str, Any]) -> str:
     """The meanings of the names in a choice."""
-    told = [schema["description"]] if "description" in schema else []
+    paragraphs = [schema["description"]] if "description" in schema else []
     for variant in schema.get("oneOf", []):
         if "const" in variant and "description" in variant:
-            told.append(f"`{variant['const']}`: {' '.join(variant['description'].split())}")
-    return "\n\n".join(told)
+            paragraphs.append(f"`{variant['const']}`: {' '.join(variant['description'].split())}")
+    return "\n\n".join(paragraphs)
 
 
 def _documented(schema: dict[str, Any], indent: str) -> str:

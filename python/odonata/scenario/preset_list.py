@@ -6,7 +6,6 @@ table, is the key's source; the comment at the head says what the preset is.
 
 from __future__ import annotations
 
-import difflib
 import json
 import tomllib
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from odonata import _core
 from odonata.base import toml_text
+from odonata.base.nearest import did_you_mean, nearest
 from odonata.base.terminal import console, explain, say, show_table, table
 from odonata.errors import InputError, input_errors, option
 from odonata.scenario import agreement
@@ -46,13 +46,12 @@ def preset(name: str) -> Preset:
 def unknown(name: str, key: str = option("name", "PRESET")) -> InputError:
     """The error for an unknown preset."""
     names = _core.preset_names()
-    alike = difflib.get_close_matches(name.lower(), names, n=1)
     return InputError(
         "no such preset",
         key=key,
         value=name,
         expected=f"one of {', '.join(names)}",
-        hint=f"did you mean {alike[0]}?" if alike else None,
+        hint=did_you_mean(nearest(name, names)),
     )
 
 
@@ -86,8 +85,8 @@ def show(found: Preset, stream: TextIO | None = None) -> None:
             f"{machine['nodes']:,} nodes, {machine['routers']:,} routers in {groups} "
             f"group{'s' if groups != 1 else ''}; {machine['kind']}",
         )
-    if told := agreement.sentence(found["name"]):
-        explain(out, "", told)
+    if agreement_text := agreement.sentence(found["name"]):
+        explain(out, "", agreement_text)
     page = table("key", "value", left=2)
     page.add_column("source", justify="left", no_wrap=False, ratio=1)
     for line in _lines(found["toml"]):
@@ -157,11 +156,11 @@ def _head(text: str) -> str:
             break
         lines.append(line.removeprefix("#").removeprefix(" "))
     # Paragraphs are wrapped on output; tables stay unchanged.
-    told = ""
+    joined = ""
     for before, line in zip(["", *lines], lines, strict=False):
         goes_on = line and before and not line.startswith(" ") and not before.startswith(" ")
-        told += (" " if goes_on else "\n") + line
-    return told.strip("\n")
+        joined += (" " if goes_on else "\n") + line
+    return joined.strip("\n")
 
 
 def _summary(name: str, text: str) -> PresetSummary:

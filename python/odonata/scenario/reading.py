@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import numbers
 import os
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from odonata import _core
 from odonata.base import foreign
+from odonata.base.nearest import did_you_mean, nearest
 from odonata.errors import InputError, Phrase, Text, call, check_text, is_mistake, option
 
 #: The longest scenario, in bytes; the core refuses those that are longer.
@@ -70,14 +70,11 @@ def _meant(path: Path) -> str | None:
         beside = [str(path.parent / name) for name in os.listdir(path.parent) if name.endswith(".toml")]
     except (OSError, ValueError):
         beside = []
-    if alike := difflib.get_close_matches(str(path), beside, n=1):
-        return f"did you mean {alike[0]}?"
-    alike = difflib.get_close_matches(str(path).lower(), _core.preset_names(), n=1)
-    return (
-        f"did you mean the preset {alike[0]}? " + call("init", preset=alike[0]) + " starts from it"
-        if alike
-        else None
-    )
+    if hint := did_you_mean(nearest(str(path), beside)):
+        return hint
+    if alike := nearest(str(path), _core.preset_names()):
+        return f"did you mean the preset {alike}? " + call("init", preset=alike) + " starts from it"
+    return None
 
 
 def refuse_preset(path: Path) -> None:
@@ -110,8 +107,7 @@ def preset_or_scenario(source: Path) -> str:
     if _core.preset_text(str(source)) is not None:
         return f'preset = "{source}"\n'
     presets = _core.preset_names()
-    alike = difflib.get_close_matches(str(source).lower(), presets, n=1)
-    hint = f"did you mean {alike[0]}?" if alike else None
+    hint = did_you_mean(nearest(str(source), presets))
     if str(source) in _families():
         hint = f"{source} is a family of networks: " + call("init", machine=str(source))
         hint += " writes a scenario with one"

@@ -6,7 +6,6 @@ chosen so that the file runs in seconds.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import json
 import re
@@ -18,6 +17,7 @@ from typing import Any
 
 from odonata import _core
 from odonata.base import toml_text
+from odonata.base.nearest import did_you_mean, nearest
 from odonata.errors import InputError, given, input_errors, option
 from odonata.scenario import preset_list
 
@@ -172,13 +172,12 @@ def parse_job(text: str) -> Job:
     workload, separator, number = text.strip().partition(":")
     known = workloads()
     if workload not in known:
-        alike = difflib.get_close_matches(workload.lower(), known, n=1)
         raise InputError(
             "no such workload",
             key=option("job"),
             value=text,
             expected=f"WORKLOAD or WORKLOAD:RANKS, of {', '.join(known)}",
-            hint=f"did you mean {alike[0]}?" if alike else None,
+            hint=did_you_mean(nearest(workload, known)),
         )
     if separator and not (number.isdecimal() and int(number) > 0):
         raise InputError(
@@ -199,13 +198,12 @@ def parse_machine(name: str) -> tuple[str | None, str | None]:
     if name in presets:
         return None, name
     known = [*MACHINES, *presets]
-    alike = difflib.get_close_matches(name.lower(), known, n=1)
     raise InputError(
         "neither a family of networks nor a preset",
         key=option("machine"),
         value=name,
         expected=f"one of {', '.join(known)}",
-        hint=f"did you mean {alike[0]}?" if alike else None,
+        hint=did_you_mean(nearest(name, known)),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ValidationError
 
 from odonata import _core
+from odonata.base.nearest import did_you_mean, nearest
 from odonata.errors import InputError
 
 if TYPE_CHECKING:
@@ -117,12 +117,11 @@ def _classes(annotation: Any) -> Iterator[type[BaseModel]]:
 
 def _unknown(name: str, kind: type[BaseModel], key: str | None) -> InputError:
     names = list(kind.model_fields)
-    alike = difflib.get_close_matches(name, names, n=1)
     return InputError(
         f'unknown key "{name}"',
         key=key or name,
         expected=" or ".join(filter(None, (", ".join(names[:-1]), names[-1]))),
-        hint=f"did you mean {alike[0]}?" if alike else None,
+        hint=did_you_mean(nearest(name, names)),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from odonata.base.nearest import did_you_mean, nearest
 from odonata.errors import InputError
 from odonata.scenario.reading import read_scenario
 
@@ -135,13 +135,12 @@ def unknown(
 ) -> InputError:
     """The error for an unknown name, with `meant` or the most similar name as a hint."""
     known = [str(one) for one in names]
-    nearest = [meant] if meant is not None else difflib.get_close_matches(name, known, n=1)
     return source.error(
         f'{problem} "{name}"',
         key,
         value=name,
         expected=f"one of {', '.join(known)}" if known else "none",
-        hint=f'did you mean "{nearest[0]}"?' if nearest else None,
+        hint=did_you_mean(meant or nearest(name, known), '"'),
     )
 
 

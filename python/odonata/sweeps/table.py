@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from odonata.analysis import slowdown
 from odonata.analysis.measured import GOOD_OUTCOMES
 from odonata.analysis.parquet import documentation
+from odonata.base.wording import column_words
 from odonata.sweeps import record
 from odonata.sweeps.pairs import Pairs
 from odonata.sweeps.statistics import interval
@@ -170,7 +171,7 @@ def words(measure: str) -> str:
         return "slowdown"
     ratio, alone = name.endswith("_ratio"), name.endswith("_alone")
     name = name.removesuffix("_ratio").removesuffix("_alone")
-    label = _WORDS.get(name, name.replace("_", " ").replace("mpi ", "MPI ").replace("io ", "I/O "))
+    label = _WORDS.get(name, column_words(name))
     if ratio:
         # A larger rate is better.
         return (

@@ -6,8 +6,8 @@ import math
 import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
+from odonata.base.nearest import did_you_mean, nearest
 from odonata.errors import InputError, option
 
 #: Seconds of a unit.
@@ -116,7 +116,6 @@ def choose(
     if jobs is not None:
         chosen = frozenset(jobs)
         for job in sorted(chosen - set(names)):
-            near = get_close_matches(job[:200], [name[:200] for name in names], n=1)
             raise InputError(
                 "no such job",
                 key=option("jobs"),
@@ -124,7 +123,7 @@ def choose(
                 expected="one of "
                 + ", ".join(map(_excerpt, names[:12]))
                 + (", ..." if len(names) > 12 else ""),
-                hint=f'did you mean "{near[0]}"?' if near else None,
+                hint=did_you_mean(nearest(job, names), '"'),
             )
     from_s, until_s = period
     if not until_s > from_s:

@@ -189,7 +189,7 @@ def merge(
 
 def answer(out: str | os.PathLike[str], merged: Merged) -> MergedTraces:
     """The answer of the command in JSON, and of the function."""
-    told: MergedTraces = {
+    answer: MergedTraces = {
         "program": str(out),
         "ranks": merged.ranks,
         "operations": merged.operations,
@@ -199,8 +199,8 @@ def answer(out: str | os.PathLike[str], merged: Merged) -> MergedTraces:
         "overlap_s": merged.overlap_s,
     }
     if merged.notes:
-        told["notes"] = list(merged.notes)
-    return told
+        answer["notes"] = list(merged.notes)
+    return answer
 
 
 def _recording(path: Path, place: Path, options: ConvertOptions) -> _Recording:

@@ -103,7 +103,8 @@ class Full:
         """Estimated events and CPU time over the actual ones, minus one; None for a partial run."""
         pairs = ((self.estimated_events, self.events), (self.estimated_cpu_s, self.cpu_s))
         first, second = (
-            said / took - 1.0 if self.outcome == "completed" and said > 0 else None for said, took in pairs
+            estimate / found - 1.0 if self.outcome == "completed" and estimate > 0 else None
+            for estimate, found in pairs
         )
         return first, second
 

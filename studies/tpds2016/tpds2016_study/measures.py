@@ -111,9 +111,9 @@ def of_results(results: odonata.Results) -> One:
         "local": links["saturation_s"][links["class"] == "local"],
         "global": links["saturation_s"][links["class"] == "global"],
     }
-    heard = ranks["packets_received"] > 0
-    hops = ranks["hops_mean"][heard] - 1.0
-    latency = ranks["packet_latency_mean_s"][heard]
+    has_received = ranks["packets_received"] > 0
+    hops = ranks["hops_mean"][has_received] - 1.0
+    latency = ranks["packet_latency_mean_s"][has_received]
     routing = (
         "dimension order" if machine != "dragonfly" else ROUTINGS[scenario["network"]["routing"]["algorithm"]]
     )

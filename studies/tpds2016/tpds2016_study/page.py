@@ -264,7 +264,7 @@ def full_table(rows: Sequence[Full]) -> Table:
             "wall",
         ),
         *("packet-hops per CPU-second", "peak memory", "CPU of the whole run"),
-        *("said after a tenth: events off by", "CPU off by"),
+        *("predicted after a tenth: events off by", "CPU off by"),
         *("digest", "commit"),
     ]
     return Table("", header, found, left=4)

@@ -165,8 +165,12 @@ impl Batch {
         }
     }
 
-    /// Handles the next instant; false if there is none.
+    /// Handles the next instant; false if there is none, or if all jobs have ended.
     pub fn step(&mut self) -> bool {
+        // What is still scheduled, such as the limit of a job that has ended, is not a part of the simulated time.
+        if self.ended as usize == self.jobs.len() {
+            return false;
+        }
         let Some(&Reverse((now, _))) = self.events.peek() else {
             return false;
         };

@@ -256,6 +256,24 @@ fn limits_are_enforced_on_request() {
     );
 }
 
+/// Limits and repairs after the end of the last job do not lengthen the simulated time.
+#[test]
+fn the_simulated_time_ends_with_the_last_job() {
+    let failures = vec![Failure {
+        node: 3,
+        from: 50 * S,
+        to: 60 * S,
+    }];
+    let settings = Settings {
+        limits: Limits::Enforce,
+        failures,
+        ..settings(Policy::Fcfs, 4)
+    };
+    let mut batch = Batch::new(settings, vec![job(0, 1, 10, 30)], Box::new(NoLinks));
+    while batch.step() {}
+    assert_eq!((batch.now(), batch.ended()), (10 * S, 1));
+}
+
 /// The slow model: every second, in order of submission.
 fn slow(policy: Policy, nodes: i64, jobs: &[Job]) -> Vec<u64> {
     let seconds = |time: Micros| time / S;

@@ -78,7 +78,9 @@ def find(path: Path) -> tuple[str, list[RankFile]]:
     except OSError as error:
         if not is_mistake(error):
             raise
-        raise InputError(f"cannot be read: {error.strerror}", file=str(path), expected=FILES) from None
+        raise InputError(
+            f"the trace cannot be read: {error.strerror}", file=str(path), expected=FILES
+        ) from None
     traces: dict[tuple[str, str], dict[int, Path]] = {}
     for file in there if folder == path or path in there else [path]:
         parts = _NAME.match(file.name)

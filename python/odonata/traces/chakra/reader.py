@@ -112,7 +112,7 @@ def read(file: RankFile) -> RankTrace:
     except OSError as error:
         if not is_mistake(error):
             raise
-        raise wrong(file.path, f"cannot be read: {error.strerror}") from None
+        raise wrong(file.path, f"the trace cannot be read: {error.strerror}") from None
     return trace
 
 

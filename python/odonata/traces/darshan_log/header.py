@@ -82,7 +82,7 @@ def log_of(path: Path) -> Path:
     except OSError as error:
         if not is_mistake(error):
             raise
-        raise _wrong(path, f"cannot be read: {error.strerror}") from None
+        raise _wrong(path, f"the log cannot be read: {error.strerror}") from None
     if len(found) == 1:
         return found[0]
     if not found:

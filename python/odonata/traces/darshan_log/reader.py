@@ -40,7 +40,7 @@ def read(path: Path, *, incomplete: bool = False, memory: int = MEMORY, seconds:
     except OSError as error:
         if not is_mistake(error):
             raise
-        raise _refused(path, f"cannot be read: {error.strerror}", "") from None
+        raise _refused(path, f"the log cannot be read: {error.strerror}", "") from None
     except InputError as error:
         # A damaged header is fatal; a truncated file is not.
         if not incomplete or not ("the file ends" in error.message or "behind it" in error.message):

@@ -56,7 +56,7 @@ def find(path: Path) -> list[Path]:
     except OSError as error:
         if not is_mistake(error):
             raise
-        raise wrong(path, f"cannot be read: {error.strerror}") from None
+        raise wrong(path, f"the export cannot be read: {error.strerror}") from None
     return files
 
 

@@ -253,9 +253,9 @@ class _Maker:
         if completed is None and kind != "MpiIsend":
             self.notes["receives and collectives that never complete, left out"] += 1
             return
-        told = event if kind == "MpiIsend" or completed is None else completed
+        described = event if kind == "MpiIsend" or completed is None else completed
         what = "collectives" if kind == "NonBlockingCollectiveRequest" else "messages"
-        if not self._known(told, what):
+        if not self._known(described, what):
             return
         number = -1
         if completed is None:
@@ -267,9 +267,9 @@ class _Maker:
                 number, self.used = self.used, self.used + 1
             self.open[event["request"]] = number
         if what == "collectives":
-            self._collective(stream, told, number)
+            self._collective(stream, described, number)
             return
-        values = self._message(told) | {"request": number}
+        values = self._message(described) | {"request": number}
         name = "irecv" if kind == "MpiIrecvRequest" else "issend" if "ssend" in region else "isend"
         self.tables.add(self.rank, name, values, stream=stream)
 

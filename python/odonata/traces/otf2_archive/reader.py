@@ -82,7 +82,7 @@ def anchor_of(path: Path) -> Path:
     except OSError as error:
         if not is_mistake(error):
             raise
-        raise _refused(path, f"cannot be read: {error.strerror}") from None
+        raise _refused(path, f"the archive cannot be read: {error.strerror}") from None
     return path
 
 
