@@ -38,6 +38,7 @@ pub use check::{
 pub use formats::{Converted, Converter, FORMATS, provide_converter};
 pub use memory::{MemoryItem, MemoryReport};
 pub use network_session::{LinkCounters, NetworkSession, Totals};
+pub use odonata_backend::MessageEvent;
 pub use odonata_host::Interrupt;
 pub use odonata_units::Time;
 pub use outcome::Outcome;
