@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from gpcnet_study import patterns
@@ -11,6 +12,7 @@ from gpcnet_study.machines import NODES, OWN_CONTROL
 
 #: More than any run has time for.
 ENDLESS = 1_000_000
+PROGRAM = Path(__file__).parents[1] / "access.ncptl"
 CANARIES: dict[str, dict[str, Any]] = {
     "latency": {
         "python": patterns.ring,
@@ -41,19 +43,20 @@ def all_to_all(size: int) -> dict[str, Any]:
     return {"workload": {"alltoall": {"bytes": f"{size} B", "algorithm": "pairwise", "iterations": ENDLESS}}}
 
 
-def at_one_rank(program: Callable[..., Any], size: int) -> dict[str, Any]:
-    """Endless accesses of this size to rank 0."""
-    return {"python": program, "args": {"size": size, "rounds": ENDLESS}}
+def access(ask: int, answer: int) -> dict[str, Any]:
+    """Endless; access.ncptl explains the two sizes."""
+    arguments = ["--iterations", f"{ENDLESS}", "--ask", f"{ask}", "--answer", f"{answer}"]
+    return {"program": str(PROGRAM), "args": arguments}
 
 
 CONGESTORS: dict[str, dict[str, Any]] = {
     "all-to-all": all_to_all(4096),
-    "incast": at_one_rank(patterns.send_incast, 4096),
-    "put": at_one_rank(patterns.put_incast, 4096),
-    "get": at_one_rank(patterns.get_broadcast, 4096),
+    "incast": access(4096, -1),
+    "put": access(4096, 0),
+    "get": access(0, 4096),
 }
 AGGRESSORS: dict[str, dict[str, Any]] = {
-    "incast": at_one_rank(patterns.put_incast, 131072),
+    "incast": access(131072, 0),
     "all-to-all": all_to_all(131072),
 }
 #: Nodes of the Slingshot paper's map, and the percentage that the aggressor has.

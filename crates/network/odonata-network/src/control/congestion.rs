@@ -6,34 +6,27 @@
 //!
 //! | | `Ecn` | `PerFlow` |
 //! |---|---|---|
-//! | detection | any router port, when a packet departs with more than `threshold` bytes waiting behind it: the packet is marked | the last router before a node, when a packet for it arrives and more than `threshold` bytes wait |
-//! | notified | the source of a marked packet, on delivery | the source of every packet that arrives, with the rate for its flow; all sources at once if that has doubled |
+//! | detection | any router port, when a packet departs with more than `threshold` bytes waiting behind it: the packet is marked | the last router before an overloaded node |
+//! | notified | the source of a marked packet, on delivery | the source of every packet that arrives at that node, with the rate for each flow |
 //! | action | its rate to that node is multiplied by `1 - decrease`, at most once per `interval` | it adopts that rate for that node |
-//! | recovery | starts at once | starts after the time of [`HOLD`](super::HOLD) packets without a notification |
-//! | model | InfiniBand's congestion control (E. Gran et al., IPDPS 2010), DCQCN (Y. Zhu et al., SIGCOMM 2015) | published facts on Slingshot (D. De Sensi et al., SC 2020; patents US 11,863,431, US 12,040,969 and US 12,267,229) |
+//! | recovery | starts at once | starts after the time of [`HOLD`] packets without a notification |
+//! | model | InfiniBand's congestion control (E. Gran et al., IPDPS 2010), DCQCN (Y. Zhu et al., SIGCOMM 2015) | published facts on Slingshot (D. De Sensi et al., SC 2020) |
 //!
 //! Recovery is additive in both: from zero to the rate of the link in `recovery`.
 //!
-//! **Rate control at the last router.** Slingshot tracks the flow of every pair of end points. Its edge switches find
-//! congestion at an end point, and give the interfaces of the sources a credit per time for each flow. The law behind
-//! the credit is not published. The model ([`last_hop`](super::last_hop)) gives all flows to a node the same rate, as a
-//! fraction of the link's. It tracks `n` flows since control began, each until no packet of it has come for the time of
-//! four packets at its rate:
+//! **Rate control at the last router.** Slingshot's law is not published. The model uses RCP's (N. Dukkipati, N.
+//! McKeown, CCR 2006): all flows to a node get the same rate `R`, as a fraction of the link's. In a period `T` the link
+//! could have sent `C` bytes, `A` bytes have arrived for it, and `q` bytes wait at the end:
 //!
 //! ```text
-//! rate = R max(1 - max(q - threshold, 0) / 2 n L, 1/8)    q bytes wait, a packet has L
-//! R <- R (n - 1) / n, at least 1/n                        the n-th flow appears
-//! R <- R n / m                                            only m flows are left
-//! R <- R (1 + (C - A) / 2C), from 1/n to 1                at the end of a period T, in which C bytes could have been
-//!                                                         sent and A have come; no rise while q > threshold
+//! R <- R (1 + (C - A) / 2C - max(q - threshold, 0) / 2C),  by no more than a half up or down
 //! T  = max(interval, 2 packets at rate R)
 //! ```
 //!
-//! So `k` sources that begin at once have their share after one round trip, and no source waits for a law to converge.
-//! The third rule finds the share of flows that want more than `1/n` where others want less (RCP: N. Dukkipati, N.
-//! McKeown, CCR 2006). `C` excludes the time in which a pipelined router's link idled although packets waited: a virtual
-//! channel needs some cycles between packets. Control ends when `R` is back at 1, or without flows. A flow that sends
-//! less than its rate is not delayed. Pipelined routers look at departing packets, not at arriving ones.
+//! `C` excludes the time in which a pipelined router's link idled although packets waited: a virtual channel needs some
+//! cycles between packets. `T` is long enough for a flow to learn one rate before the next is computed. Control begins
+//! when more than `threshold` bytes wait, and ends when `R` is back at 1. A flow that sends less than `R` is not
+//! delayed.
 //!
 //! **The backlog of a port** covers all traffic classes: the packets routed to it, and all of an input FIFO whose head
 //! is routed to it. Packets behind a full buffer upstream are not included. The buffers of pipelined routers are such
@@ -43,7 +36,6 @@
 //! **Simplification.** A notification returns router by router on the routing's path at zero load, with the latency of
 //! an idle network: links and pipelines. It occupies no link, waits for nothing, and counts as no packet.
 
-use super::last_hop::{LastHops, Passage};
 use super::notification::Notification;
 use super::rate_limits::RateLimits;
 use crate::FabricEvent;
@@ -56,7 +48,37 @@ use crate::packet::Packet;
 use crate::params::NetworkParams;
 use crate::routing::Header;
 use crate::settings::{CongestionControl, CongestionKind};
-use odonata_engine::{Pool, Time};
+use odonata_engine::{Pool, Store, Time};
+
+/// Number of packets at its rate after which a flow without notification recovers, with [`CongestionKind::PerFlow`].
+pub(crate) const HOLD: f64 = 8.0;
+
+/// The state of the last link before a node.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+struct Edge {
+    /// R.
+    rate: f64,
+    /// Start of the period; [`Time::NEVER`]: no flow is limited.
+    since: Time,
+    /// Bytes sent since then, and bytes that waited then.
+    sent: u64,
+    waiting: u64,
+    /// Time since then for which the link idled although packets waited; and when it last became free with packets
+    /// waiting.
+    idled: Time,
+    free_at: Time,
+}
+
+impl Edge {
+    const IDLE: Edge = Edge {
+        rate: 1.0,
+        since: Time::NEVER,
+        sent: 0,
+        waiting: 0,
+        idled: Time::ZERO,
+        free_at: Time::NEVER,
+    };
+}
 
 /// The state of congestion control in a part.
 #[derive(Debug)]
@@ -64,12 +86,13 @@ pub(crate) struct Congestion {
     settings: CongestionControl,
     pub(crate) limits: RateLimits,
     pub(super) notifications: Pool<Notification>,
-    last_hops: LastHops,
+    /// By node of the part, if rates are computed there.
+    edges: Store<Edge>,
 }
 odonata_engine::journalled!(Congestion {
     limits,
     notifications,
-    last_hops
+    edges
 });
 
 /// A packet that leaves a router port.
@@ -79,8 +102,6 @@ pub(crate) struct Departure {
     pub(crate) port: u32,
     /// Bytes that wait for the port.
     pub(crate) queued: u64,
-    /// Whether it has not been reported as waiting.
-    pub(crate) came: bool,
     /// When it arrives at its node, if it goes to one.
     pub(crate) arrival: Option<Time>,
 }
@@ -93,7 +114,7 @@ impl Congestion {
         match params.congestion.kind {
             CongestionKind::None => 0,
             CongestionKind::Ecn => lanes,
-            CongestionKind::PerFlow => lanes.saturating_add(nodes.saturating_mul(LastHops::BYTES_PER_NODE as u64)),
+            CongestionKind::PerFlow => lanes.saturating_add(nodes.saturating_mul(size_of::<Edge>() as u64)),
         }
     }
 
@@ -115,7 +136,7 @@ impl Congestion {
             settings,
             limits: RateLimits::new(lanes, recovery),
             notifications: Pool::new(),
-            last_hops: LastHops::new(params, edges),
+            edges: Store::filled(edges, Edge::IDLE),
         }
     }
 
@@ -136,31 +157,6 @@ impl Congestion {
         self.settings
     }
 
-    /// A packet begins to wait for router port `port`, with `waiting` bytes, its own included.
-    pub(crate) fn packet_waits<C: HandlerContext, P: Payload>(
-        &mut self,
-        ctx: &mut C,
-        links: &Links,
-        (packets, messages): (&Pool<Packet>, &Pool<Message<P>>),
-        (packet, port, waiting): (u32, u32, u64),
-    ) {
-        if self.settings.kind != CongestionKind::PerFlow || !links.get(port).to_node {
-            return;
-        }
-        let p = packets.get(packet);
-        let (source, class) = (messages.get(p.message).source, p.class);
-        let passage = Passage {
-            port,
-            source,
-            class,
-            waiting,
-        };
-        if let Some(rate) = self.last_hops.packet_waits::<C>(links, passage, ctx.now()) {
-            let notification = Notification::new(Header::new(source), p.header.target, class, rate);
-            self.notify(ctx, links.sender(port), ctx.now(), notification);
-        }
-    }
-
     /// A packet departs from a router port now.
     pub(crate) fn packet_leaves<C: HandlerContext, P: Payload>(
         &mut self,
@@ -174,58 +170,136 @@ impl Congestion {
             packet,
             port,
             queued: waiting,
-            came,
             arrival,
         } = departure;
-        if self.settings.kind == CongestionKind::Ecn
-            && waiting > self.settings.threshold.0
-            && !packets.get(packet).flags.is_marked()
-        {
-            packets.edit::<C>(packet).flags.mark();
-        }
-        let Some(arrival) = arrival else { return };
-        let p = *packets.get(packet);
-        let (source, target) = (messages.get(p.message).source, p.header.target);
-        let rate = match self.settings.kind {
-            CongestionKind::None => None,
-            CongestionKind::Ecn => p.flags.is_marked().then_some(0.0),
-            CongestionKind::PerFlow => {
-                let passage = Passage {
-                    port,
-                    source,
-                    class: p.class,
-                    waiting,
-                };
-                (self.last_hops).packet_leaves::<C>(links, passage, (p.bytes, came), ctx.now())
+        let rate = match (self.settings.kind, arrival) {
+            (CongestionKind::None, _) | (CongestionKind::PerFlow, None) => return,
+            (CongestionKind::Ecn, _) => {
+                if waiting > self.settings.threshold.0 && !packets.get(packet).flags.is_marked() {
+                    packets.edit::<C>(packet).flags.mark();
+                }
+                match packets.get(packet).flags.is_marked() {
+                    true => 0.0,
+                    false => return,
+                }
+            }
+            (CongestionKind::PerFlow, Some(_)) => {
+                let bytes = packets.get(packet).bytes;
+                let rate = self.rate_at_last_hop::<C>(setup, links, port, (bytes, waiting), ctx.now());
+                match rate < 1.0 {
+                    true => rate,
+                    false => return,
+                }
             }
         };
-        if let Some(rate) = rate {
-            let at = arrival + links.get(port).latency + setup.params.router_latency();
-            let notification = Notification::new(Header::new(source), target, p.class, rate);
-            self.notify(ctx, links.sender(port), at, notification);
-        }
-        if self.settings.kind == CongestionKind::PerFlow {
-            for (source, class, rate) in self.last_hops.laggards::<C>(links, port, waiting) {
-                let notification = Notification::new(Header::new(source), target, class, rate);
-                self.notify(ctx, links.sender(port), ctx.now(), notification);
-            }
+        if let Some(arrival) = arrival {
+            let p = *packets.get(packet);
+            let source = messages.get(p.message).source;
+            let notification = Notification::new(Header::new(source), p.header.target, p.class, rate);
+            self.notify(ctx, setup, links, port, arrival, notification);
         }
     }
 
     /// A packet with transmission time `occupied` leaves terminal port `port` free at `free_at`; `waits`: other packets
     /// still wait for it. Call before [`packet_leaves`](Self::packet_leaves) if a port may idle although packets wait
     /// for it.
-    pub(crate) fn link_is_free<M: Uses>(&mut self, links: &Links, port: u32, occupied: Time, next: (Time, bool)) {
-        if self.settings.kind == CongestionKind::PerFlow {
-            self.last_hops.link_is_free::<M>(links, port, occupied, next);
+    pub(crate) fn link_is_free<M: Uses>(
+        &mut self,
+        links: &Links,
+        port: u32,
+        occupied: Time,
+        (free_at, waits): (Time, bool),
+    ) {
+        if self.settings.kind != CongestionKind::PerFlow {
+            return;
         }
+        let node = links.nic(links.get(port).far);
+        let edge = self.edges.get(node);
+        if edge.since == Time::NEVER {
+            return;
+        }
+        let idled = match edge.free_at {
+            Time::NEVER => Time::ZERO,
+            before => (free_at.saturating_sub(occupied)).saturating_sub(before),
+        };
+        let edge = self.edges.edit::<M>(node);
+        edge.idled += idled;
+        edge.free_at = if waits { free_at } else { Time::NEVER };
     }
 
-    /// Sends a notification from `router` at `at`, or right after this instant.
+    /// A packet of `bytes` departs from terminal port `port`, `waiting` bytes stay behind. Returns the rate of flows to
+    /// its node.
+    fn rate_at_last_hop<M: Uses>(
+        &mut self,
+        setup: &Setup,
+        links: &Links,
+        port: u32,
+        (bytes, waiting): (u32, u64),
+        now: Time,
+    ) -> f64 {
+        let control = self.settings;
+        if control.kind != CongestionKind::PerFlow {
+            return 1.0;
+        }
+        let threshold = control.threshold.0;
+        let link = links.get(port);
+        let node = links.nic(link.far);
+        let edge = *self.edges.get(node);
+        if edge.since == Time::NEVER {
+            if waiting > threshold {
+                *self.edges.edit::<M>(node) = Edge {
+                    since: now,
+                    waiting,
+                    ..Edge::IDLE
+                };
+            }
+            return 1.0;
+        }
+        let edge = self.edges.edit::<M>(node);
+        let packet = link.serialization(setup.params.packet as u32).0 as f64;
+        let period = (2.0 * packet / edge.rate).max(control.interval.0 as f64);
+        let elapsed = (now - edge.since).0 as f64;
+        if elapsed >= period {
+            // The time of 1,000,000 bytes is accurate enough: on the fastest links a packet may take no time.
+            let per_byte = link.serialization(1_000_000).0 as f64 / 1e6;
+            let could = ((elapsed - edge.idled.0 as f64) / per_byte).max(1.0);
+            let came = edge.sent as f64 + waiting as f64 - edge.waiting as f64;
+            let excess = waiting.saturating_sub(threshold) as f64;
+            let change = (0.5 * (could - came) - 0.5 * excess) / could;
+            edge.rate *= 1.0 + change.clamp(-0.5, 0.5);
+            // Flows that have paused have recovered meanwhile.
+            let paused = (elapsed - HOLD * period).max(0.0);
+            edge.rate = (edge.rate + paused / control.recovery.0 as f64).max(super::rate_limits::LEAST_RATE);
+            (edge.since, edge.sent, edge.waiting, edge.idled) = (now, 0, waiting, Time::ZERO);
+            if edge.rate >= 1.0 {
+                edge.rate = 1.0;
+                if waiting <= threshold {
+                    edge.since = Time::NEVER;
+                }
+            }
+        }
+        edge.sent += u64::from(bytes);
+        edge.rate
+    }
+
+    /// Sends a notification about a packet that departs from `port` for its node and arrives at `arrival`.
     #[cold]
-    fn notify<C: HandlerContext>(&mut self, ctx: &mut C, router: u32, at: Time, notification: Notification) {
+    fn notify<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        setup: &Setup,
+        links: &Links,
+        port: u32,
+        arrival: Time,
+        notification: Notification,
+    ) {
+        let link = links.get(port);
         let slot = self.notifications.allocate::<C>(notification);
-        let at = at.max(Time(ctx.now().0 + 1));
-        ctx.send(router, at, FabricEvent::Notify { notification: slot }.into());
+        let at = arrival + link.latency + setup.params.router_latency();
+        ctx.send(
+            links.sender(port),
+            at.max(Time(ctx.now().0 + 1)),
+            FabricEvent::Notify { notification: slot }.into(),
+        );
     }
 }

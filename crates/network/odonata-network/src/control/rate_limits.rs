@@ -17,10 +17,7 @@ use odonata_engine::{List, Mode, NIL, Pool, Store, Time};
 /// Most flows that a NIC limits at the same time in a class; further flows are not limited.
 pub(crate) const MOST_LIMITS: u16 = 64;
 
-/// Number of packets at its rate after which a flow without notification recovers, if routers compute rates.
-pub(crate) const HOLD: f64 = 8.0;
-
-/// The lowest rate with ECN, as a fraction of the link's.
+/// The lowest rate, as a fraction of the link's.
 pub(crate) const LEAST_RATE: f64 = 1.0 / 1024.0;
 
 /// A limited flow.
@@ -55,7 +52,7 @@ impl Limit {
     }
 
     fn gap(&self, rate: f64) -> Time {
-        // A packet takes far less than a second, and a rate is at least an eighth of that of 2^32 flows.
+        // A rate is at least LEAST_RATE, and a packet takes far less than a second.
         Time((self.occupied.0 as f64 / rate) as u64)
     }
 
@@ -198,7 +195,7 @@ impl RateLimits {
     /// Sets the rate of a flow. It holds for the time of `hold` packets at that rate, then recovers.
     pub(crate) fn set_rate<M: Mode>(&mut self, limit: u32, rate: f64, now: Time, hold: f64) {
         let cell = self.limits.edit::<M>(limit);
-        cell.rate = rate.min(1.0);
+        cell.rate = rate.clamp(LEAST_RATE, 1.0);
         cell.updated = now;
         cell.recovers = now + Time((cell.gap(cell.rate).0 as f64 * hold) as u64);
         cell.due = cell.started + cell.gap(cell.rate);

@@ -89,19 +89,6 @@ impl<P: Payload> Shared<P> {
         }
     }
 
-    /// Notifies congestion control that `packet` begins to wait for router port `port`, with `queued` bytes.
-    #[cold]
-    pub(crate) fn controlled_packet_waits<C: HandlerContext>(
-        &mut self,
-        ctx: &mut C,
-        packet: u32,
-        port: u32,
-        queued: u64,
-    ) {
-        let pools = (&self.packets, &self.messages);
-        (self.congestion).packet_waits(ctx, &self.flow.links, pools, (packet, port, queued));
-    }
-
     /// Creates a packet of traffic class `class` at its NIC, on this channel of its link, from the first of the
     /// `unsent` bytes of its message.
     #[inline(always)]

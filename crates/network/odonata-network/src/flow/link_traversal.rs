@@ -91,7 +91,6 @@ impl<P: Payload> Shared<P> {
                 packet,
                 port,
                 queued,
-                came: waited.is_none(),
                 arrival: link.to_node.then_some(arrival),
             };
             let pools = (&mut self.packets, &self.messages);

@@ -1,7 +1,7 @@
 //! Injection throttling: the reaction of a source's NIC to a congestion notification.
 
 use super::Nics;
-use crate::control::{HOLD, LEAST_RATE, Notification};
+use crate::control::{HOLD, Notification};
 use crate::fabric::Shared;
 use crate::features::HandlerContext;
 use crate::router::Router;
@@ -38,7 +38,7 @@ impl Nics {
             CongestionKind::Ecn => {
                 if !known || now >= limits.get(limit).updated() + *settings.interval {
                     let rate = limits.rate(limit, now) * (1.0 - *settings.decrease);
-                    limits.set_rate::<C>(limit, rate.max(LEAST_RATE), now, 0.0);
+                    limits.set_rate::<C>(limit, rate, now, 0.0);
                 }
             }
         }

@@ -236,10 +236,6 @@ impl InputQueued {
         let line = &mut shared.flow.edit_vc::<C>(at).queue;
         self.arbiter.join::<C>(&mut shared.packets, line, packet, served);
         shared.flow.begin_wait::<C>(port, asked, flits);
-        if shared.congestion.is_on::<C>() {
-            let queued = self.queued_bytes::<C>(shared, port);
-            shared.controlled_packet_waits(ctx, packet, port, queued);
-        }
         Self::look_for_room::<C>(shared, port, asked, now);
         if out.free_at > now {
             shared.flow.wake_up(ctx, port, out.free_at);

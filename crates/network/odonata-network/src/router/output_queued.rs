@@ -58,7 +58,6 @@ impl Router for OutputQueued {
             let served = self.arbiter.own_order(&shared.packets, *overflow);
             self.arbiter.join::<C>(&mut shared.packets, overflow, packet, served);
             shared.flow.begin_wait::<C>(port, asked, flits);
-            Self::controlled_packet_waits(ctx, shared, packet, port);
             shared.flow.set_exhausted::<C>(port, asked, true, now);
             shared.flow.observers.port_stalls::<C>(port);
             shared.flow.stall(ctx, port);
@@ -72,7 +71,6 @@ impl Router for OutputQueued {
             let channel = shared.flow.first_vc::<C>(port) + u32::from(vc);
             shared.joins_output::<C>((port, channel), packet, now);
             self.enqueue::<C>(shared, packet, port, vc);
-            Self::controlled_packet_waits(ctx, shared, packet, port);
             let free_at = shared.flow.port::<C>(port).free_at;
             if free_at > now {
                 shared.flow.wake_up(ctx, port, free_at);
@@ -209,26 +207,8 @@ impl OutputQueued {
         output: (u32, u8),
         waited: Option<u8>,
     ) -> Time {
-        let queued = Self::queued_bytes::<C>(shared, output.0);
+        let flits = u64::from(shared.flow.port::<C>(output.0).waiting) * u64::from(shared.setup.full_packet());
+        let queued = flits * shared.setup.params.flit;
         shared.transmit(ctx, (packet, 0), output, waited, queued).port
-    }
-
-    /// Bytes that wait for router port `port`.
-    fn queued_bytes<M: Uses>(shared: &Shared<impl Payload>, port: u32) -> u64 {
-        let flits = u64::from(shared.flow.port::<M>(port).waiting) * u64::from(shared.setup.full_packet());
-        flits * shared.setup.params.flit
-    }
-
-    /// Notifies congestion control that `packet` begins to wait for router port `port`.
-    fn controlled_packet_waits<C: HandlerContext>(
-        ctx: &mut C,
-        shared: &mut Shared<impl Payload>,
-        packet: u32,
-        port: u32,
-    ) {
-        if shared.congestion.is_on::<C>() {
-            let queued = Self::queued_bytes::<C>(shared, port);
-            shared.controlled_packet_waits(ctx, packet, port, queued);
-        }
     }
 }

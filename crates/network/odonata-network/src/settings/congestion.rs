@@ -65,8 +65,8 @@ pub enum CongestionKind {
     /// Ports mark packets that have a large backlog behind them. The source of a marked packet reduces its rate to that
     /// node and recovers over time (as in InfiniBand and DCQCN).
     Ecn,
-    /// The last router before an overloaded node tracks the flows to that node and gives each a rate. Only their sources
-    /// slow down, within a round trip (after Slingshot).
+    /// The last router before an overloaded node computes a rate for the senders to that node. Only these senders slow
+    /// down (after Slingshot).
     PerFlow,
 }
 

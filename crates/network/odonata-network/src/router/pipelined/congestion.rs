@@ -56,7 +56,6 @@ impl Channels {
             packet,
             port,
             queued: flits * shared.setup.params.flit,
-            came: true,
             arrival: link.to_node.then_some(arrival),
         };
         let pools = (&mut shared.packets, &shared.messages);
