@@ -24,7 +24,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-mpi test-slurm test-browser test-reference test-all lint check site digests digests-update wheel wheel-aarch64 pgo-profile sdist check-concurrency format bench hop-costs fuzz hostile docs readme gallery validation study-mfnetsim study-mfnetsim-paper study-cluster2017 study-trinity2017 study-tpds2016 study-gpcnet study-theta study-real-machines study-amg study-advice study-batch clean FORCE
+.PHONY: help setup demo test test-mpi test-slurm test-browser test-reference test-all lint check site digests digests-update wheel wheel-aarch64 c-library pgo-profile sdist check-concurrency format bench hop-costs fuzz hostile docs readme gallery validation study-mfnetsim study-mfnetsim-paper study-cluster2017 study-trinity2017 study-tpds2016 study-gpcnet study-theta study-real-machines study-amg study-advice study-batch clean FORCE
 .DELETE_ON_ERROR:
 
 help: ## List the targets
@@ -183,6 +183,14 @@ wheel-aarch64: $(VENV)/.wheel-tools ## The same for 64-bit ARM, built on any mac
 	rm -f dist/*_aarch64.whl
 	$(MATURIN) build $(WHEEL_OPTIONS) --target aarch64-unknown-linux-gnu --out dist
 	$(BIN)/python tests/wheel.py dist/*_aarch64.whl $(WHEEL_PLATFORM)
+
+# The folder that the library for C is installed to, and the profile that it is built with: wheel is the fastest.
+PREFIX ?= target/c-library
+C_PROFILE ?= release
+
+c-library: ## Build the library for C, install it with odonata.h (PREFIX=target/c-library; docs/network-backend.md)
+	cargo build --profile $(C_PROFILE) --locked --package odonata-c
+	packaging/c-library.sh target/$(C_PROFILE) $(PREFIX)
 
 sdist: $(VENV)/.wheel-tools ## Make the source archive in dist/, and hold it to what it is to have
 	rm -f dist/*.tar.gz

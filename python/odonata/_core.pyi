@@ -7,6 +7,8 @@ from typing import NoReturn
 import pyarrow as pa
 
 __version__: str
+#: Hash of the sources of the crates that read formats or hold state.
+SOURCES: str
 
 class InputError(ValueError):
     """The input is wrong; `args[0]` is a JSON object that says where and why."""
@@ -83,6 +85,8 @@ class Network:
     def nodes(self) -> int: ...
     @property
     def now_ps(self) -> int: ...
+    @property
+    def next_event_ps(self) -> int | None: ...
     @property
     def is_idle(self) -> bool: ...
     def send(

@@ -22,6 +22,9 @@ KEYWORD = "struct|enum|trait|type|union|fn|const|static|macro_rules!"
 ITEM = re.compile(rf"\b(?:{KEYWORD})\s+(?:mut\s+)?([A-Za-z_]\w*)")
 PATH = re.compile(r"(?<![\w:.$])[A-Za-z_]\w*(?:\s*::\s*[A-Za-z_]\w*)*")
 
+IMPL = re.compile(r"^\s*(?:unsafe\s+)?impl\b([^;{]*)\{", re.MULTILINE)
+BRACE_OR_FN = re.compile(r"[{}]|\bfn\s+\w+")
+
 Name = tuple[str, ...]
 
 
@@ -172,3 +175,41 @@ def graph(source: Path) -> dict[str, set[str]]:
             str(known[at].path.relative_to(source)) for at in homes if at != module
         }
     return edges
+
+
+def without_generics(head: str) -> str:
+    """The head of an `impl` without what is in angle brackets."""
+    depth, kept = 0, ""
+    for before, letter in zip(" " + head, head, strict=False):
+        depth += letter == "<"
+        kept += letter if depth == 0 else ""
+        depth -= letter == ">" and before != "-"
+    return kept
+
+
+def methods(source: Path) -> dict[tuple[Name | None, str], int]:
+    """The types that the crate implements methods for: the module that defines each (none: another crate),
+    its name, and the number of its methods, those of traits included.
+    """
+    known = files(source)
+    found: dict[tuple[Name | None, str], int] = {}
+    for module, this in known.items():
+        for implementation in IMPL.finditer(this.body):
+            target = re.split(r"\bwhere\b", without_generics(implementation[1]))[0].split(" for ")[-1]
+            path = tuple(part.strip() for part in re.sub(r"&|'\w+|\bmut\b|\bdyn\b", "", target).split("::"))
+            if not path[-1].isidentifier():
+                continue
+            at: Name | None
+            at, name = module, path[-1]
+            if len(path) > 1 or path[0] not in this.items:
+                taken = {short: full for short, full, _ in this.imports}
+                full = (*taken[path[0]], *path[1:]) if path[0] in taken else absolute(known, module, path)
+                at, name = (None, name) if full is None else (home(known, full), full[-1])
+            depth, count = 1, 0
+            for word in BRACE_OR_FN.finditer(this.body, implementation.end()):
+                count += depth == 1 and word[0].startswith("fn")
+                depth += (word[0] == "{") - (word[0] == "}")
+                if depth == 0:
+                    break
+            found[at, name] = found.get((at, name), 0) + count
+    return found

@@ -346,13 +346,6 @@ def test_a_converted_log_is_repeated_and_scaled(shell, log, tmp_path):
     assert "odonata trace convert --repeat" in refused.err
 
 
-def test_a_job_with_a_log_gets_the_command_to_convert_it(shell, log, tmp_path):
-    (tmp_path / "s.toml").write_text(MACHINE + '[[jobs]]\ntrace = "job.darshan"\n')
-    refused = shell("check", str(tmp_path / "s.toml"))
-    assert refused.code == 2
-    assert "odonata trace convert" in refused.err
-
-
 def test_a_log_that_is_cut_is_refused_with_the_place(shell, log):
     content = log.read_bytes()
     for length, words in (

@@ -342,6 +342,25 @@ def test_callbacks_come_in_order_and_may_send(tmp_path: Path) -> None:
     assert log() == deliveries
 
 
+def test_no_callback_comes_before_the_next_event(tmp_path: Path) -> None:
+    network = two_switches(tmp_path, "packet")
+    assert network.next_event_ps is None
+    heard: list[int] = []
+    for node in range(4):
+        network.send(node, 4 + node, 3000, on_delivered=lambda _, at_ps: heard.append(at_ps), at_ps=5000)
+    assert network.next_event_ps == 5000
+    steps = 0
+    while (then_ps := network.next_event_ps) is not None:
+        assert then_ps > network.now_ps
+        network.advance(then_ps - 1)
+        before = len(heard)
+        network.advance(then_ps)
+        assert heard[before:] == [then_ps] * (len(heard) - before)
+        steps += 1
+    assert len(heard) == 4
+    assert steps > 8
+
+
 def test_slices_of_time_change_nothing(tmp_path: Path) -> None:
     def arrivals(step_ps: int | None) -> dict[int, int]:
         network = two_switches(tmp_path, "adaptive")
@@ -393,6 +412,11 @@ def test_wrong_sends_are_refused() -> None:
     for arguments in [(0, 4, 1), (4, 0, 1), (0, 1, 1 << 60), (-1, 0, 1), (0, 1, -1)]:
         with pytest.raises(InputError):
             network.send(*arguments)
+    for until_ps in (-1, 1 << 63):
+        with pytest.raises(InputError, match="the time is out of range"):
+            network.advance(until_ps)
+        with pytest.raises(InputError, match="the time is out of range"):
+            network.step(until_ps)
     assert network.is_idle
     with pytest.raises(InputError, match="analytic"):
         odonata.Network({"machine": {"torus": {"dims": [4]}}, "network": {"fidelity": "analytic"}})

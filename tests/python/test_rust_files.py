@@ -1,4 +1,4 @@
-"""Files of a Rust crate depend on few of those that depend on them."""
+"""Files of a Rust crate depend on few of those that depend on them, and its types have few methods."""
 
 import re
 from pathlib import Path
@@ -23,6 +23,17 @@ def test_no_large_circle_of_files(crate):
     large = [circle for circle in circles(graph) if len(circle) > LARGEST_CIRCLE]
     edges = [f"{one}: {', '.join(sorted(graph[one] & set(circle)))}" for circle in large for one in circle]
     assert not large, "\n".join(edges)
+
+
+#: Methods of the largest allowed type.
+MOST_METHODS = 60
+
+
+@pytest.mark.parametrize("crate", crates(), ids=lambda crate: crate.name)
+def test_no_type_has_too_many_methods(crate):
+    counted = rust_files.methods(crate / "src")
+    assert counted
+    assert not {name: count for name, count in counted.items() if count > MOST_METHODS}
 
 
 #: Files of the longest allowed walk.
@@ -102,3 +113,17 @@ def test_dependencies_are_found(tmp_path, files, expected):
         name.removesuffix(".rs"): {one.removesuffix(".rs") for one in to} for name, to in graph.items() if to
     }
     assert found == expected
+
+
+def test_methods_are_counted(tmp_path):
+    files = {
+        "lib": "mod a; mod b; pub struct A; impl A { fn f() { fn inner() {} } fn g() {} } enum A2 {}",
+        # Of the same name, and a type of the parent in another file.
+        "a": "use crate::A as B; struct A<T>(T); impl<T: Fn() -> u8> A<T> { fn f() {} } impl B { fn h() {} }",
+        # Methods of a trait, of a type of another crate, of tests.
+        "b": "impl Clone for crate::A where A2: Copy { fn clone() {} } impl Drop for Box<u8> { fn f() {} }\n"
+        "#[cfg(test)]\nimpl crate::A { fn t() {} }",
+    }
+    for name, text in files.items():
+        (tmp_path / f"{name}.rs").write_text(text.replace("} impl", "}\nimpl").replace("; impl", ";\nimpl"))
+    assert rust_files.methods(tmp_path) == {((), "A"): 4, (("a",), "A"): 1, (None, "Box"): 1}

@@ -17,6 +17,17 @@ if TYPE_CHECKING:
 #: Called with the number of a message and the time in picoseconds.
 Callback = Callable[[int, int], object]
 
+#: The latest time that a network reaches.
+LATEST_PS = 1 << 62
+
+
+def _check_time(until_ps: int) -> None:
+    """Raises an `InputError` for a time that no network reaches."""
+    if not 0 <= until_ps <= LATEST_PS:
+        raise InputError(
+            "the time is out of range", key="until_ps", value=str(until_ps), expected=f"0 to {LATEST_PS}"
+        )
+
 
 class Network:
     """The network of a machine, without jobs: send messages, advance the time, get callbacks.
@@ -72,6 +83,14 @@ class Network:
         """Whether no message is in flight."""
         return self._core.is_idle
 
+    @property
+    def next_event_ps(self) -> int | None:
+        """When something happens next within the network; None if nothing is in flight.
+
+        No callback comes earlier, so another simulator may advance to this time on its own.
+        """
+        return self._core.next_event_ps
+
     def send(
         self,
         source: int,
@@ -114,7 +133,11 @@ class Network:
         """Advances the time to `until_ps`.
 
         Callbacks come in the order of time, may send, and see their time as now.
+
+        Raises:
+            InputError: The time is negative or after `LATEST_PS`.
         """
+        _check_time(until_ps)
         while self._core.now_ps < until_ps:
             self._call(self._core.advance(until_ps))
 
@@ -123,7 +146,12 @@ class Network:
 
         Args:
             until_ps: The time not to go beyond. Without it, the network goes on until nothing is in flight.
+
+        Raises:
+            InputError: The time is negative or after `LATEST_PS`.
         """
+        if until_ps is not None:
+            _check_time(until_ps)
         events = self._core.advance(until_ps)
         while events and not any(self._waits(*event) for event in events):
             events = self._core.advance(until_ps)

@@ -24,6 +24,7 @@ from odonata._core import __version__
 from odonata.base import foreign
 from odonata.base.output_file import whole_file
 from odonata.base.partial import clear
+from odonata.base.user_cache import user_cache
 
 #: CPU seconds of a measurement, after those that fill the network.
 MEASURED_S, WARM_UP_S = 0.05, 0.02
@@ -110,9 +111,7 @@ class Rate:
 
 def place() -> Path:
     """The file of the rates."""
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("odonata", appauthor=False)) / "rates.json"
+    return user_cache() / "rates.json"
 
 
 def estimate_time(report: dict[str, Any], rates: Callable[[str], list[Rate]] | None = None) -> dict[str, Any]:

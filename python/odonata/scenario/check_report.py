@@ -130,7 +130,8 @@ def warning(warning: dict[str, Any]) -> str:
     >>> warning({"key": "jobs.0.ranks", "message": "few ranks", "expected": "ranks = 72"})
     'jobs.0.ranks: few ranks; expected ranks = 72'
     """
-    return f"{warning['key']}: {warning['message']}; expected {warning['expected']}"
+    expected = f"; expected {warning['expected']}" if warning["expected"] else ""
+    return f"{warning['key']}: {warning['message']}{expected}"
 
 
 def _machine(report: dict[str, Any]) -> list[str]:

@@ -3348,8 +3348,8 @@ class Job(Table):
     """
 
     incomplete_trace: bool = False
-    """For a DUMPI trace: replay incomplete files as far as they go, e.g. those of a program that crashed.
-    Default: false, such a trace is refused.
+    """For a trace: replay incomplete files as far as they go, e.g. those of a program that crashed. Default:
+    false, such a trace is refused.
     """
 
     io: JobFiles | None = None
@@ -3395,8 +3395,8 @@ class Job(Table):
     """
 
     trace: str | None = None
-    """A program in files to replay: the folder or the .meta file of a DUMPI trace, a GOAL schedule, or a
-    program folder (NAME.program); relative to the scenario's folder.
+    """A recorded or written program to replay: the file or folder of a trace, in any format that `odonata
+    trace info` reads, or a program folder (NAME.program); relative to the scenario's folder.
     """
 
     traffic_class: JobClasses | None = None

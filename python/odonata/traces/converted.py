@@ -11,6 +11,7 @@ from typing import Any, Protocol, TextIO
 
 from odonata import _core
 from odonata.errors import InputError, input_errors, option
+from odonata.operations import PROGRAM_FILE
 
 
 @dataclass
@@ -69,11 +70,47 @@ class ConvertedFormat(Protocol):
         """Its errors and remarks: severity, check and text of each."""
         ...
 
+    def inputs(self, path: Path) -> list[Path]:
+        """All files of the trace at `path`; raises `InputError` or `OSError` if there is none."""
+        ...
+
     def convert(
         self, path: Path, folder: Path, options: ConvertOptions, progress: Callable[[int, int, int], None]
     ) -> Converted:
         """Writes it as a program to the empty `folder`."""
         ...
+
+
+def write_program(
+    format: ConvertedFormat,
+    path: Path,
+    folder: Path,
+    options: ConvertOptions,
+    progress: Callable[[int, int, int], None],
+    times: int = 1,
+    compute_scale: float = 1.0,
+) -> Converted:
+    """Converts the trace at `path` to the empty `folder`; the core reads, repeats and scales the result.
+
+    Other files of the conversion stay beside the tables.
+    """
+    first = folder / "first"
+    first.mkdir()
+    done = format.convert(path, first, options, progress)
+    with input_errors():
+        counts = _core.trace_convert(first, folder, times, compute_scale, progress, False)
+    for file in first.iterdir():
+        if (folder / file.name).exists():
+            file.unlink()
+        else:
+            file.rename(folder / file.name)
+    first.rmdir()
+    if done.description:
+        program = json.loads((folder / PROGRAM_FILE).read_text(encoding="utf-8"))
+        program["description"] = done.description
+        (folder / PROGRAM_FILE).write_text(json.dumps(program, indent=2), encoding="utf-8")
+    done.ranks, done.operations = counts
+    return done
 
 
 def refuse_bandwidth(options: ConvertOptions, path: Path) -> None:

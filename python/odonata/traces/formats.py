@@ -2,8 +2,8 @@
 
 Formats with an own reader are registered in the core (`odonata-trace-format`), and a job runs them directly.
 A format whose only library is in Python has a `ConvertedFormat` here: `odonata trace info` and `lint` inspect
-its files, and `convert` makes a program folder, which a job runs. Commands call `at` first, and the core for
-other formats.
+its files, and `convert` makes a program folder. A job runs the one that `program_cache` keeps. Commands call
+`at` first, and the core for other formats.
 """
 
 from __future__ import annotations

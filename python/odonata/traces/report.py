@@ -26,7 +26,7 @@ from odonata.errors import InputError, Phrase, Text, input_errors, option, setti
 from odonata.operations import PROGRAM_FILE
 from odonata.scenario.reading import read_scenario
 from odonata.traces import formats as trace_formats
-from odonata.traces.converted import ConvertedFormat, ConvertOptions
+from odonata.traces.converted import ConvertedFormat, ConvertOptions, write_program
 
 #: Most calls in the list for people.
 MOST_CALLS = 15
@@ -314,28 +314,9 @@ def _convert_by_python(
 ) -> Written:
     """Converts a trace with a Python package; the core then reads, repeats and scales it."""
     with _program_folder(target, force, [trace]) as folder:
-        first = folder.path / "first"
-        first.mkdir()
-        done = converted.convert(trace, first, options, Writing())
-        with input_errors():
-            counts = _core.trace_convert(first, folder.path, times, compute_scale, Writing(), False)
-        _keep_beside(first, folder.path)
-        if done.description:
-            program = json.loads((folder.path / PROGRAM_FILE).read_text(encoding="utf-8"))
-            program["description"] = done.description
-            (folder.path / PROGRAM_FILE).write_text(json.dumps(program, indent=2), encoding="utf-8")
+        done = write_program(converted, trace, folder.path, options, Writing(), times, compute_scale)
         folder.publish()
-    return Written(*counts, folder.cleared, done.notes)
-
-
-def _keep_beside(first: Path, folder: Path) -> None:
-    """Moves the files that a conversion has written beside the tables, and removes the rest."""
-    for path in first.iterdir():
-        if (folder / path.name).exists():
-            path.unlink()
-        else:
-            path.rename(folder / path.name)
-    first.rmdir()
+    return Written(done.ranks, done.operations, folder.cleared, done.notes)
 
 
 def _convert_job(

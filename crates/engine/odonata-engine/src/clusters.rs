@@ -127,6 +127,11 @@ impl<E: Copy> Clusters<E> {
         times.max().unwrap_or(Time::ZERO)
     }
 
+    /// The time of the first event of all clusters; no cluster may be running.
+    pub(crate) fn next_time(&self) -> Option<Time> {
+        self.states.iter().filter_map(|cluster| cluster.queue.next_time()).min()
+    }
+
     /// The events of all clusters; no cluster may be running.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Scheduled<E>> {
         self.states.iter().flat_map(|cluster| cluster.queue.iter())

@@ -85,6 +85,16 @@ impl<M: Model> Sequential<M> {
         self.core.queue.len() + self.core.clusters.queued()
     }
 
+    /// The time of the first pending event.
+    pub fn next_time(&self) -> Option<Time> {
+        let core = &self.core;
+        core.queue
+            .next_time()
+            .into_iter()
+            .chain(core.clusters.next_time())
+            .min()
+    }
+
     /// The pending events, in arbitrary order.
     pub fn pending(&self) -> impl Iterator<Item = &M::Event> {
         let events = self.core.queue.iter().chain(self.core.clusters.iter());

@@ -3,11 +3,14 @@
 mod expression;
 mod flow;
 mod message;
+mod scopes;
 mod statement;
 mod tasks;
 mod transfer;
 
 pub(super) use statement::{MOST_STORES, STORED_WORDS};
+
+use scopes::{Binding, Scopes};
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
@@ -30,25 +33,6 @@ const MOST_WORDS: u32 = 1 << 16;
 /// Returns the text of a file, or an error.
 pub(super) type Read<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
-/// The meaning of a name.
-#[derive(Clone, Copy)]
-enum Binding<'a> {
-    Constant(i64),
-    Slot(u32),
-    Local(u8),
-    /// A set of tasks, with the scopes visible in its definition.
-    Group(&'a ast::Tasks, usize),
-}
-
-struct Scope<'a> {
-    name: &'a str,
-    span: Span,
-    binding: Binding<'a>,
-    used: bool,
-    /// Whether it is the variable of a statement's source tasks.
-    source: bool,
-}
-
 /// The place of an expression, which decides what it may contain.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
@@ -65,11 +49,7 @@ pub(super) struct Lower<'a> {
     dialect: Dialect,
     /// Reads a file for FILE_DATA; `None` while a program is only checked.
     read: Option<Read<'a>>,
-    scopes: Vec<Scope<'a>>,
-    /// Indices of each name in `scopes`, the innermost last.
-    names: HashMap<&'a str, Vec<usize>>,
-    /// Locals in use.
-    depth: usize,
+    scopes: Scopes<'a>,
     place: Place,
     floating: bool,
     /// Whether the current expression is only reported.
@@ -240,9 +220,7 @@ impl<'a> Lower<'a> {
             tasks: i64::from(tasks),
             dialect,
             read,
-            scopes: Vec::new(),
-            names: HashMap::new(),
-            depth: 0,
+            scopes: Scopes::default(),
             place: Place::Free,
             floating: false,
             reported: false,
@@ -344,47 +322,13 @@ impl<'a> Lower<'a> {
                 span,
             );
         }
-        self.names.entry(name).or_default().push(self.scopes.len());
-        self.scopes.push(Scope {
-            name,
-            span,
-            binding,
-            used: false,
-            source: false,
-        });
-    }
-
-    /// Hides the scopes from `reach` on, until [`show`](Self::show) restores them.
-    fn hide(&mut self, reach: usize) -> Vec<Scope<'a>> {
-        let hidden = self.scopes.split_off(reach);
-        for scope in &hidden {
-            self.forget(scope.name);
-        }
-        hidden
-    }
-
-    fn show(&mut self, hidden: Vec<Scope<'a>>) {
-        for scope in hidden {
-            self.names.entry(scope.name).or_default().push(self.scopes.len());
-            self.scopes.push(scope);
-        }
-    }
-
-    /// Removes the innermost scope of this name.
-    fn forget(&mut self, name: &str) {
-        if let Some(places) = self.names.get_mut(name) {
-            places.pop();
-        }
+        self.scopes.push(name, span, binding);
     }
 
     /// Ends the scopes from `mark` on.
     fn close(&mut self, mark: usize) {
         while self.scopes.len() > mark {
             let Some(scope) = self.scopes.pop() else { return };
-            self.forget(scope.name);
-            if matches!(scope.binding, Binding::Local(_)) {
-                self.depth -= 1;
-            }
             if !scope.used {
                 self.warn("unused variable", format!("unused variable {}", scope.name), scope.span);
             }
@@ -393,22 +337,16 @@ impl<'a> Lower<'a> {
 
     /// A variable of a set of tasks or a comprehension.
     fn local(&mut self, name: &'a str, span: Span) -> u8 {
-        let local = self.depth.min(LOCALS - 1) as u8;
-        if self.depth >= LOCALS {
+        let local = self.scopes.locals().min(LOCALS - 1) as u8;
+        if self.scopes.locals() >= LOCALS {
             self.error(
                 "nested too deeply",
                 format!("more than {LOCALS} variables of task sets and lists at once"),
                 span,
             );
         }
-        self.depth += 1;
         self.push_scope(name, span, Binding::Local(local));
         local
-    }
-
-    fn find(&mut self, name: &str) -> Option<&mut Scope<'a>> {
-        let place = *self.names.get(name)?.last()?;
-        self.scopes.get_mut(place)
     }
 
     /// The name in scope that `name` probably means.
@@ -416,8 +354,7 @@ impl<'a> Lower<'a> {
         if self.errors.len() >= MOST_ERRORS {
             return None;
         }
-        nearest(name, self.scopes.iter().map(|scope| scope.name).chain(PREDECLARED))
-            .map(|near| format!("did you mean {near:?}?"))
+        nearest(name, self.scopes.names().chain(PREDECLARED)).map(|near| format!("did you mean {near:?}?"))
     }
 
     /// The value of an expression without variables.

@@ -74,6 +74,7 @@ impl From<TraceError> for FormatError {
             expected: error.expected,
             incomplete: error.incomplete,
             os: error.os,
+            ..FormatError::default()
         }
     }
 }

@@ -6,12 +6,13 @@
 
 mod collectives;
 mod files;
+mod handles;
 mod requests;
 mod transfers;
 
 pub(super) use collectives::makes;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
 use odonata_units::Time;
 
@@ -22,7 +23,7 @@ use super::label as l;
 use super::record::{Arg, Record};
 use super::types::Types;
 use files::FileState;
-use requests::Handle;
+use handles::Handles;
 
 /// Communicators by the rank's order of creation: the first two are predefined.
 pub(super) const WORLD: u32 = 0;
@@ -146,9 +147,7 @@ pub(super) struct RankState {
     /// Communicators so far.
     pub(super) made: u32,
     types: Types,
-    requests: HashMap<i32, Handle>,
-    /// Further sends of a handle.
-    twins: HashMap<i32, VecDeque<Handle>>,
+    handles: Handles,
     /// Number of transfers so far.
     transfers: u32,
     lists: u32,
@@ -166,8 +165,7 @@ impl RankState {
             comms: HashMap::from([(2, WORLD), (3, SELF)]),
             made: FIRST,
             types: Types::default(),
-            requests: HashMap::new(),
-            twins: HashMap::new(),
+            handles: Handles::default(),
             transfers: 0,
             lists: 0,
             windows: HashMap::new(),
@@ -184,9 +182,8 @@ impl RankState {
 
     /// Size of a copy: bound handles, and threads.
     pub(super) fn entries(&self) -> u64 {
-        let twins: usize = self.twins.values().map(VecDeque::len).sum();
-        let handles = self.comms.len() + self.types.len() + self.requests.len() + self.windows.len() + self.files.len();
-        (self.threads.len() + handles + twins) as u64
+        let bound = self.comms.len() + self.types.len() + self.handles.len() + self.windows.len() + self.files.len();
+        (self.threads.len() + bound) as u64
     }
 
     /// The number of the next list of sizes.

@@ -93,8 +93,8 @@ impl From<FileError> for FormatError {
             file: error.file,
             problem: error.problem,
             expected: error.expected,
-            incomplete: false,
             os: error.os,
+            ..FormatError::default()
         }
     }
 }

@@ -14,6 +14,8 @@ pub struct FormatError {
     pub problem: String,
     /// The expectation; may be empty.
     pub expected: String,
+    /// A remedy, if there is one.
+    pub hint: Option<String>,
     /// Whether a file is truncated: [`ReadOptions::incomplete`](crate::ReadOptions::incomplete) may read a part of it.
     pub incomplete: bool,
     /// The system's error number, if a file could not be written: the disk may be full.

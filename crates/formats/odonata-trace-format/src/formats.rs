@@ -40,7 +40,7 @@ fn content_of(path: &Path) -> String {
             // Neither file nor folder: the error says so.
             open_regular(path)?;
             if let Some(name) = unsupported::named(path) {
-                return Ok(name);
+                return Ok(name.into());
             }
             let ending = path.extension().map(|ending| ending.to_string_lossy());
             let ending = ending.map_or("without an ending".into(), |ending| format!("ending in .{ending}"));

@@ -198,6 +198,11 @@ impl Network {
         self.run.queued() == 0
     }
 
+    /// When something happens next within the network: no event of a message comes earlier. None if nothing is in flight.
+    pub fn next_time(&self) -> Option<Time> {
+        self.run.next_time()
+    }
+
     fn fabric(&self) -> &Fabric {
         &self.run.model().fabric
     }

@@ -7,6 +7,7 @@
 //! cross by Arrow's C data interface, without copies.
 
 mod batch;
+mod converter;
 mod device;
 mod errors;
 mod generator;
@@ -158,6 +159,7 @@ fn bench_case(py: Python<'_>, name: &str, quick: bool, overrides: Vec<String>) -
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("SOURCES", odonata_system::SOURCES)?;
     module.add("InputError", module.py().get_type::<InputError>())?;
     module.add_class::<interrupt::PyInterrupt>()?;
     module.add_class::<simulation::PySimulation>()?;
@@ -184,6 +186,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     trace::register(module)?;
     program::register(module)?;
     odonata_system::provide_python(generator::make);
+    odonata_system::provide_converter(converter::CONVERTER);
     workload::register(module)?;
     processes::register(module)
 }

@@ -54,6 +54,12 @@ impl PyNetwork {
         self.session().is_idle()
     }
 
+    /// When something happens next within the network.
+    #[getter]
+    fn next_event_ps(&mut self) -> Option<u64> {
+        self.session().next_time().map(|at| at.0)
+    }
+
     /// Sends a message; returns its number.
     #[pyo3(signature = (source, target, bytes, at_ps=None, notify_sent=false))]
     fn send(&mut self, source: u32, target: u32, bytes: u64, at_ps: Option<u64>, notify_sent: bool) -> PyResult<u32> {

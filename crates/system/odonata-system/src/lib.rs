@@ -35,9 +35,10 @@ pub use check::{
     CostReport, CutReport, DivisionReport, JobReport, MachineReport, ParallelReport, PartReport, Report, RoutingReport,
     TierReport, TimeReport, TrafficClassReport, TrialReport, check, prove,
 };
-pub use formats::FORMATS;
+pub use formats::{Converted, Converter, FORMATS, provide_converter};
 pub use memory::{MemoryItem, MemoryReport};
 pub use network_session::{LinkCounters, NetworkSession, Totals};
+pub use odonata_backend::MessageEvent;
 pub use odonata_host::Interrupt;
 pub use odonata_units::Time;
 pub use outcome::Outcome;
@@ -45,5 +46,5 @@ pub use process_group::ProcessGroup;
 pub use scenario::InputError;
 pub use scenario::resolved::{PythonSource, provide_python};
 pub use simulation::{Others, Progress, Results, Simulation};
-pub use snapshot::Snapshot;
+pub use snapshot::{SOURCES, Snapshot};
 pub use warnings::{Warning, warnings};

@@ -10,7 +10,8 @@ use odonata_units::Time;
 use serde::Serialize;
 
 use crate::build;
-use crate::scenario::{self, InputError};
+use crate::scenario::{self, InputError, presets};
+use crate::text_file::read_text;
 
 /// The network of a scenario; its jobs and storage are left out.
 pub struct NetworkSession {
@@ -55,7 +56,27 @@ pub struct LinkCounters {
     pub stall_s: f64,
 }
 
+/// The longest scenario file, in bytes.
+const LONGEST_SCENARIO: u64 = 16 << 20;
+
 impl NetworkSession {
+    /// Loads `source`, a scenario file or the name of a preset. A file comes before a preset of the same name.
+    ///
+    /// # Errors
+    /// There is neither, or see [`NetworkSession::load`].
+    pub fn open(source: &str, overrides: &[String]) -> Result<NetworkSession, InputError> {
+        let path = Path::new(source);
+        if !path.exists() && presets::names().any(|name| name == source) {
+            return Self::load(&format!("preset = \"{source}\"\n"), source, overrides, None, "");
+        }
+        let text = read_text(path, LONGEST_SCENARIO).map_err(|problem| InputError {
+            expected: "a scenario in TOML, or the name of a preset".into(),
+            hint: scenario::nearest(source, presets::names()).filter(|_| !path.exists()),
+            ..refusal(source, problem)
+        })?;
+        Self::load(&text, source, overrides, None, path.parent().unwrap_or(Path::new("")))
+    }
+
     /// Loads the scenario `text` of the file `name`; see [`scenario::load_to_check`].
     ///
     /// # Errors
@@ -68,16 +89,7 @@ impl NetworkSession {
         folder: impl AsRef<Path>,
     ) -> Result<NetworkSession, InputError> {
         let loaded = scenario::load_to_check(text, name, overrides, seed, folder)?;
-        let refuse = |problem: String| InputError {
-            file: name.into(),
-            line: None,
-            column: None,
-            key: String::new(),
-            message: problem,
-            value: None,
-            expected: String::new(),
-            hint: None,
-        };
+        let refuse = |problem: String| refusal(name, problem);
         let mut resolved = loaded.resolved;
         resolved.jobs.clear();
         if resolved.network.fidelity == Fidelity::Analytic {
@@ -112,6 +124,11 @@ impl NetworkSession {
     /// See [`Network::is_idle`].
     pub fn is_idle(&self) -> bool {
         self.network.is_idle()
+    }
+
+    /// See [`Network::next_time`].
+    pub fn next_time(&self) -> Option<Time> {
+        self.network.next_time()
     }
 
     /// See [`Network::send`].
@@ -168,5 +185,19 @@ impl NetworkSession {
             })
         };
         (0..).zip(self.network.links()).filter_map(counted).collect()
+    }
+}
+
+/// The error `problem` of the scenario `file` as a whole.
+fn refusal(file: &str, problem: String) -> InputError {
+    InputError {
+        file: file.into(),
+        line: None,
+        column: None,
+        key: String::new(),
+        message: problem,
+        value: None,
+        expected: String::new(),
+        hint: None,
     }
 }

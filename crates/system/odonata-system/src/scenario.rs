@@ -27,6 +27,7 @@ pub mod written;
 use std::path::Path;
 
 pub use document::Document;
+pub(crate) use error::nearest;
 pub use error::{InputError, Problem};
 pub use named::Named;
 pub use odonata_network::settings::Clock;

@@ -12,6 +12,7 @@
 
 mod state_file;
 
+pub use state_file::SOURCES;
 pub(crate) use state_file::write;
 
 use crate::cost::Spent;

@@ -22,7 +22,7 @@ pub struct Warning {
     pub key: String,
     /// What it is.
     pub message: String,
-    /// What would not cause a warning.
+    /// What would not cause a warning; empty: there is no remedy.
     pub expected: String,
 }
 
@@ -62,22 +62,25 @@ pub(crate) fn of_jobs(scenario: &Scenario) -> Vec<Warning> {
     placed
         .flat_map(|(job, place)| {
             let mut warnings = worst_case(job, place, resolved);
-            warnings.extend(incomplete(job));
+            warnings.extend(of_trace(job));
             warnings
         })
         .collect()
 }
 
-/// A trace that is replayed although it is incomplete.
-fn incomplete(job: &Job) -> Option<Warning> {
+/// A trace that is replayed although it is incomplete, or not replayed in all parts.
+fn of_trace(job: &Job) -> Vec<Warning> {
     let Workload::Trace(trace) = &*job.workload else {
-        return None;
+        return Vec::new();
     };
-    Some(Warning {
+    let warning = |message: &str, expected: &str| Warning {
         key: format!("jobs.{}.trace", job.entry),
-        message: trace.damage()?.to_owned(),
-        expected: "a complete trace".into(),
-    })
+        message: message.to_owned(),
+        expected: expected.to_owned(),
+    };
+    let damage = trace.damage().map(|damage| warning(damage, "a complete trace"));
+    let notes = trace.notes().iter().map(|note| warning(note, ""));
+    damage.into_iter().chain(notes).collect()
 }
 
 /// Traffic that was requested as the machine's worst case, but whose ranks are not where the pattern assumes them.

@@ -68,6 +68,10 @@ class ChakraTrace:
             findings += lint_as_program(self, path)
         return findings
 
+    def inputs(self, path: Path) -> list[Path]:
+        """The files of all ranks."""
+        return [file.path for file in files.find(path)[1]]
+
     def convert(
         self, path: Path, folder: Path, options: ConvertOptions, progress: Callable[[int, int, int], None]
     ) -> Converted:

@@ -116,6 +116,10 @@ class DarshanLog:
         log = reader.read(header.log_of(path))
         return findings.check(log, accesses.find(log))
 
+    def inputs(self, path: Path) -> list[Path]:
+        """The log."""
+        return [header.log_of(path)]
+
     def convert(
         self, path: Path, folder: Path, options: ConvertOptions, progress: Callable[[int, int, int], None]
     ) -> Converted:

@@ -21,6 +21,7 @@ from typing import NamedTuple
 from odonata import _core
 from odonata.base import foreign
 from odonata.errors import InputError, is_mistake
+from odonata.traces.reader_process import NotWhole
 
 MAGIC = 6567223
 #: Description of a path of this format.
@@ -112,7 +113,8 @@ def check(path: Path) -> None:
         # PyDarshan decides about other versions.
         return
     if len(data) < layout.length:
-        raise _wrong(path, f"the file ends at byte {size}, in its header of {layout.length} bytes")
+        problem = f"the file ends at byte {size}, in its header of {layout.length} bytes"
+        raise NotWhole(problem, path, FILES)
     end = layout.length
     for number in range(layout.modules + 1):
         offset, length = struct.unpack_from(f"{order}QQ", data, layout.maps + 16 * number)
@@ -122,15 +124,12 @@ def check(path: Path) -> None:
         if offset < layout.length:
             raise _wrong(path, f"{what} would be at byte {offset}, in the header of {layout.length} bytes")
         if offset + length > size:
-            raise _wrong(
-                path,
-                f"the file ends at byte {size}, but {what} would end at byte {offset + length}",
-            )
+            problem = f"the file ends at byte {size}, but {what} would end at byte {offset + length}"
+            raise NotWhole(problem, path, FILES)
         end = max(end, offset + length)
     if end < size and end > layout.length:
-        raise _wrong(
-            path, f"the log ends at byte {end}, but the file has {size}: {size - end} bytes are behind it"
-        )
+        problem = f"the log ends at byte {end}, but the file has {size}: {size - end} bytes are behind it"
+        raise NotWhole(problem, path, FILES)
 
 
 def _wrong(path: Path, problem: str) -> InputError:

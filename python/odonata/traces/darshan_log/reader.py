@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import tempfile
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
 from odonata.base import optional_packages
-from odonata.errors import InputError, given, is_mistake
+from odonata.errors import InputError, is_mistake
 from odonata.traces import reader_process
 from odonata.traces.darshan_log import header
 from odonata.traces.darshan_log.log import Log
 
-_WORKER = Path(__file__).with_name("worker.py")
+_READER = reader_process.Reader(
+    Path(__file__).with_name("worker.py"), "the package darshan", "the log", header.FILES, "log.json"
+)
 #: Address space of the reading process in bytes, and its CPU time in seconds.
 MEMORY = 8 << 30
 CPU_S = 300
@@ -40,38 +41,15 @@ def read(path: Path, *, incomplete: bool = False, memory: int = MEMORY, seconds:
     except OSError as error:
         if not is_mistake(error):
             raise
-        raise _refused(path, f"the log cannot be read: {error.strerror}", "") from None
-    except InputError as error:
-        # A damaged header is fatal; a truncated file is not.
-        if not incomplete or not ("the file ends" in error.message or "behind it" in error.message):
+        raise _refused(path, f"the log cannot be read: {error.strerror}") from None
+    except reader_process.NotWhole:
+        if not incomplete:
             raise
     optional_packages.find("darshan", "reading a Darshan log", file=str(path))
     with tempfile.TemporaryDirectory(prefix="odonata-darshan-") as name:
         folder = Path(name)
-        _work(path, folder, memory, seconds)
+        _READER.read(path, folder, memory=memory, seconds=seconds)
         return _collect(path, folder, incomplete)
-
-
-def _work(path: Path, folder: Path, memory: int, seconds: int) -> None:
-    """Lets the worker fill `folder`; raises `InputError` if it fails."""
-    try:
-        failure = reader_process.run(_WORKER, path, folder, done="log.json", memory=memory, seconds=seconds)
-    except subprocess.TimeoutExpired:
-        raise _refused(path, "PyDarshan did not come to an end", "") from None
-    if failure is None:
-        return
-    step = failure.step or "start"
-    if step == "memory":
-        what = f"it takes more than {memory >> 20} MiB of memory to read"
-    elif failure.out_of_time:
-        what = f"reading the {failure.step or 'log'} took more than {seconds} s, or was killed"
-    elif failure.signal:
-        what = f"PyDarshan crashed ({failure.signal}) while it read the {step}: the log is damaged"
-    elif step == "package darshan":
-        what = "the package darshan cannot be loaded"
-    else:
-        what = f"PyDarshan failed while it read the {step}"
-    raise _refused(path, what, failure.message)
 
 
 def _collect(path: Path, folder: Path, incomplete: bool) -> Log:
@@ -80,12 +58,10 @@ def _collect(path: Path, folder: Path, incomplete: bool) -> Log:
     problems = [(problem["where"], problem["text"]) for problem in found["problems"]]
     if "job" not in found:
         where, text = problems[0] if problems else ("log", "it cannot be read")
-        raise _refused(path, f"PyDarshan refuses it: {where}: {text}", "")
+        raise _refused(path, f"PyDarshan refuses it: {where}: {text}")
     if problems and not incomplete:
         where, text = problems[0]
-        error = _refused(path, f"the log is damaged: {where}: {text}", "")
-        error.hint = given("incomplete") + " reads the rest"
-        raise error
+        raise reader_process.NotWhole(f"the log is damaged: {where}: {text}", path, header.FILES)
     tables = {
         file.name.removesuffix(".parquet"): pq.read_table(file) for file in sorted(folder.glob("*.parquet"))
     }
@@ -102,9 +78,9 @@ def _collect(path: Path, folder: Path, incomplete: bool) -> Log:
         found["pydarshan"],
     )
     if not 1 <= log.ranks <= 1 << 24:
-        raise _refused(path, f"the job record says that there were {log.ranks} processes", "")
+        raise _refused(path, f"the job record says that there were {log.ranks} processes")
     return log
 
 
-def _refused(path: Path, problem: str, message: str) -> InputError:
-    return InputError(f"{problem}: {message}" if message else problem, file=str(path), expected=header.FILES)
+def _refused(path: Path, problem: str) -> InputError:
+    return InputError(problem, file=str(path), expected=header.FILES)

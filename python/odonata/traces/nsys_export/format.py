@@ -103,6 +103,10 @@ class NsysExport:
         findings = [{"severity": "note", "check": "replay", "text": text} for text in notes(jobs.read(path))]
         return findings + lint_as_program(self, path)
 
+    def inputs(self, path: Path) -> list[Path]:
+        """The databases of all processes."""
+        return files.find(path)
+
     def convert(
         self, path: Path, folder: Path, options: ConvertOptions, progress: Callable[[int, int, int], None]
     ) -> Converted:

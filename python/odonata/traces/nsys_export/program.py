@@ -18,8 +18,8 @@ from pathlib import Path
 from odonata.errors import InputError, given, option
 from odonata.programs.program_tables import ProgramTables
 from odonata.traces.nsys_export.calls import Call, kind_of_kernel
-from odonata.traces.nsys_export.files import wrong
 from odonata.traces.nsys_export.job import Activity, Job, Rank
+from odonata.traces.reader_process import NotWhole
 
 PS_PER_NS = 1000
 #: Most streams of a rank.
@@ -94,15 +94,15 @@ def _check_members(job: Job, copies: int | None, *, incomplete: bool) -> None:
                     expected=f"{size}, where all communicators have as many",
                 )
         elif size > len(members) and not incomplete:
-            error = wrong(
-                job.files[0],
-                f"communicator {comm} has {size} ranks, of which {len(members)} are in the files",
-                "the exports of all ranks in one folder",
-            )
-            error.hint = given("incomplete") + " continues with the existing ones"
+            rest = " continues with the existing ones"
             if len(job.ranks) == 1:
-                error.hint += ", " + given("ranks", size) + f" lets {size} do the same"
-            raise error
+                rest += ", " + given("ranks", size) + f" lets {size} do the same"
+            raise NotWhole(
+                f"communicator {comm} has {size} ranks, of which {len(members)} are in the files",
+                job.files[0],
+                "the exports of all ranks in one folder",
+                rest,
+            )
 
 
 def _communicators(job: Job, copies: int | None) -> tuple[dict[str, int], dict[str, list[int]]]:

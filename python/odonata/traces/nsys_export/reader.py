@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,9 @@ from odonata.traces import reader_process
 from odonata.traces.nsys_export import files
 from odonata.traces.nsys_export.files import wrong
 
-_WORKER = Path(__file__).with_name("worker.py")
+_READER = reader_process.Reader(
+    Path(__file__).with_name("worker.py"), "SQLite", "the database", files.FILES, "export.json"
+)
 #: Address space of the reading process in bytes, and its CPU time in seconds.
 MEMORY = 8 << 30
 CPU_S = 600
@@ -66,7 +67,7 @@ def read(path: Path, *, memory: int = MEMORY, seconds: int = CPU_S) -> Export:
     """
     with tempfile.TemporaryDirectory(prefix="odonata-nsys-") as name:
         folder = Path(name)
-        _work(path, folder, memory, seconds)
+        _READER.read(path, folder, memory=memory, seconds=seconds)
         found: dict[str, Any] = json.loads((folder / "export.json").read_text(encoding="utf-8"))
         if found["problem"]:
             raise wrong(path, f"it cannot be read: {found['problem']}")
@@ -97,25 +98,3 @@ def read(path: Path, *, memory: int = MEMORY, seconds: int = CPU_S) -> Export:
         found["not_used_ns"],
         found["about"],
     )
-
-
-def _work(path: Path, folder: Path, memory: int, seconds: int) -> None:
-    """Lets the worker fill `folder`; raises `InputError` if it fails."""
-    try:
-        failure = reader_process.run(
-            _WORKER, path, folder, done="export.json", memory=memory, seconds=seconds
-        )
-    except subprocess.TimeoutExpired:
-        raise wrong(path, "reading it did not come to an end") from None
-    if failure is None:
-        return
-    step = failure.step or "start"
-    if step == "memory":
-        what = f"it takes more than {memory >> 20} MiB of memory to read"
-    elif failure.out_of_time:
-        what = f"reading {step} took more than {seconds} s, or was killed"
-    elif failure.signal:
-        what = f"SQLite crashed ({failure.signal}) while it read {step}: the database is damaged"
-    else:
-        what = f"reading {step} failed: the database is damaged"
-    raise wrong(path, f"{what}: {failure.message}" if failure.message else what, files.FILES)

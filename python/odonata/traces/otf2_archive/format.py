@@ -154,6 +154,12 @@ class Otf2Archive:
         findings = [{"severity": "note", "check": "replay", "text": text} for text in _left_out(archive)]
         return findings + lint_as_program(self, path)
 
+    def inputs(self, path: Path) -> list[Path]:
+        """The anchor file, the definitions, and the files of the locations."""
+        anchor = reader.anchor_of(path)
+        parts = anchor.with_suffix("").rglob("*")
+        return [anchor, anchor.with_suffix(".def"), *sorted(part for part in parts if not part.is_dir())]
+
     def convert(
         self, path: Path, folder: Path, options: ConvertOptions, progress: Callable[[int, int, int], None]
     ) -> Converted:

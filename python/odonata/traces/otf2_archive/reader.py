@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from odonata.base import foreign, optional_packages
-from odonata.errors import InputError, given, is_mistake
+from odonata.errors import InputError, is_mistake
 from odonata.traces import reader_process
 
 #: Description of a path of this format.
 FILES = "an OTF2 archive (its anchor file, .otf2, or the folder of it)"
-_WORKER = Path(__file__).with_name("worker.py")
+_READER = reader_process.Reader(
+    Path(__file__).with_name("worker.py"), "the package otf2", "the archive", FILES, "definitions.json"
+)
 #: Address space of the reading process in bytes, and its CPU time in seconds.
 MEMORY = 8 << 30
 CPU_S = 300
@@ -104,7 +105,7 @@ def read(path: Path, *, incomplete: bool = False, memory: int = MEMORY, seconds:
     optional_packages.find("otf2", "reading an OTF2 archive", file=str(anchor))
     with tempfile.TemporaryDirectory(prefix="odonata-otf2-") as name:
         folder = Path(name)
-        _work(anchor, folder, memory, seconds)
+        _READER.read(anchor, folder, memory=memory, seconds=seconds)
         found = json.loads((folder / "definitions.json").read_text(encoding="utf-8"))
         table = pq.read_table(folder / "events.parquet")
     archive = Archive(
@@ -129,43 +130,12 @@ def read(path: Path, *, incomplete: bool = False, memory: int = MEMORY, seconds:
     if archive.resolution <= 0:
         raise _refused(anchor, f"its clock has {archive.resolution} ticks in a second")
     if archive.problem and not incomplete:
-        error = _refused(anchor, f"the events are damaged: {archive.problem}")
-        error.hint = given("incomplete") + " reads the rest"
-        raise error
+        raise reader_process.NotWhole(f"the events are damaged: {archive.problem}", anchor, FILES)
     if archive.short and not incomplete:
         ref, there, defined = archive.short[0]
-        error = _refused(
-            anchor,
-            f"location {ref} has {there} events, where the definitions say {defined}: the archive is not "
-            "whole",
-        )
-        error.hint = given("incomplete") + " reads the rest"
-        raise error
+        problem = f"location {ref} has {there} events, where the definitions say {defined}"
+        raise reader_process.NotWhole(f"{problem}: the archive is not whole", anchor, FILES)
     return archive
-
-
-def _work(path: Path, folder: Path, memory: int, seconds: int) -> None:
-    """Lets the worker fill `folder`; raises `InputError` if it fails."""
-    try:
-        failure = reader_process.run(
-            _WORKER, path, folder, done="definitions.json", memory=memory, seconds=seconds
-        )
-    except subprocess.TimeoutExpired:
-        raise _refused(path, "the package otf2 did not come to an end") from None
-    if failure is None:
-        return
-    step = failure.step or "start"
-    if step == "memory":
-        what = f"it takes more than {memory >> 20} MiB of memory to read"
-    elif failure.out_of_time:
-        what = f"reading the {step} took more than {seconds} s, or was killed"
-    elif failure.signal:
-        what = f"the package otf2 crashed ({failure.signal}) while it read the {step}: the archive is damaged"
-    elif step == "package otf2":
-        what = "the package otf2 cannot be loaded"
-    else:
-        what = f"the package otf2 failed while it read the {step}: the archive is damaged"
-    raise _refused(path, f"{what}: {failure.message}" if failure.message else what)
 
 
 def _refused(path: Path, problem: str) -> InputError:

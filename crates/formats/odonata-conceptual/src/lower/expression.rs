@@ -5,7 +5,8 @@ use super::super::diagnostic::Span;
 use super::super::eval::{walk, walk_cond, walk_ranges};
 use super::super::ir::{Cond, Counter, Dims, Expr, Range, Ranges, Set, Site, Tasks};
 use super::super::keyword::PREDECLARED;
-use super::{Binding, Lower, Place};
+use super::scopes::Binding;
+use super::{Lower, Place};
 
 fn counter(name: &str) -> Option<Counter> {
     Some(match name {
@@ -72,7 +73,7 @@ impl<'a> Lower<'a> {
             return Expr::Counter(counter);
         }
         let strict = self.dialect.strict && self.place == Place::Message;
-        match self.find(name) {
+        match self.scopes.find(name) {
             Some(scope) => {
                 scope.used = true;
                 let source = scope.source;

@@ -3,8 +3,9 @@
 use super::super::ast::{self, Bound, RandomLimits, Stmt};
 use super::super::diagnostic::Span;
 use super::super::ir::{Expr, InstKind, Limits, Loop, count, each, timed};
+use super::scopes::Binding;
 use super::tasks::Role;
-use super::{Binding, Lower, Place};
+use super::{Lower, Place};
 
 impl<'a> Lower<'a> {
     fn target(&mut self, at: usize, target: u32) {
@@ -152,7 +153,7 @@ impl<'a> Lower<'a> {
                     // Checked where it is defined; its meaning depends on its use.
                     let inner = self.scopes.len();
                     self.set(tasks, Role::Group);
-                    self.scopes[inner..].iter_mut().for_each(|scope| scope.used = true);
+                    (self.scopes.since(inner).iter_mut()).for_each(|scope| scope.used = true);
                     self.close(inner);
                     Binding::Group(tasks, inner)
                 }

@@ -187,7 +187,7 @@ impl<'a> Lower<'a> {
                 }
                 let mark = self.scopes.len();
                 let sources = self.set(sources, Role::Source);
-                self.mark_source(mark);
+                (self.scopes.since(mark).iter_mut()).for_each(|scope| scope.source = true);
                 let messages = self.message(message);
                 self.detaches(message, false);
                 let targets = self.set(targets, Role::Target);

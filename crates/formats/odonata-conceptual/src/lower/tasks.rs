@@ -2,7 +2,8 @@
 
 use super::super::ast::{self, TasksKind};
 use super::super::ir::{Set, Tasks};
-use super::{Binding, Lower, Place};
+use super::scopes::Binding;
+use super::{Lower, Place};
 
 /// The use of a set.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -71,7 +72,7 @@ impl<'a> Lower<'a> {
                 plain(Set::Others)
             }
             TasksKind::Group(name) => {
-                let found = self.find(&name.text).map(|scope| {
+                let found = self.scopes.find(&name.text).map(|scope| {
                     scope.used = true;
                     scope.binding
                 });
@@ -98,15 +99,15 @@ impl<'a> Lower<'a> {
 
     /// A group: its definition, evaluated with the names in scope there, and its own name for each member.
     fn group(&mut self, definition: &'a ast::Tasks, reach: usize, name: &'a ast::Word) -> Tasks {
-        let hidden = self.hide(reach);
+        let hidden = self.scopes.hide(reach);
         let mark = self.scopes.len();
         let set = self.set_here(definition, Role::Group);
         // Variables of the definition count as used.
-        self.scopes[mark..].iter_mut().for_each(|scope| scope.used = true);
+        (self.scopes.since(mark).iter_mut()).for_each(|scope| scope.used = true);
         self.close(mark);
-        self.show(hidden);
+        self.scopes.show(hidden);
         let local = self.local(&name.text, name.span);
-        if let Some(scope) = self.scopes.last_mut() {
+        if let Some(scope) = self.scopes.find(&name.text) {
             scope.used = true;
         }
         let mut locals = set.locals;
@@ -114,11 +115,6 @@ impl<'a> Lower<'a> {
             locals.push(local);
         }
         Tasks { set: set.set, locals }
-    }
-
-    /// Marks the variables from `mark` on as variables of source tasks.
-    pub(super) fn mark_source(&mut self, mark: usize) {
-        self.scopes[mark..].iter_mut().for_each(|scope| scope.source = true);
     }
 
     /// Whether `tasks` reads `name` from an outer scope.

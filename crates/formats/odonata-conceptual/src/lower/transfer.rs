@@ -20,7 +20,7 @@ impl<'a> Lower<'a> {
     ) {
         let mark = self.scopes.len();
         let sources = self.set(sources, Role::Source);
-        self.mark_source(mark);
+        (self.scopes.since(mark).iter_mut()).for_each(|scope| scope.source = true);
         let messages = self.message(message);
         self.detaches(message, asynchronous);
         let targets = self.set(targets, Role::Target);
@@ -92,7 +92,7 @@ impl<'a> Lower<'a> {
         if let (Some(own), Some(other)) = (own, other)
             && Self::mentions(receivers, other)
         {
-            if self.find(other).is_some() {
+            if self.scopes.find(other).is_some() {
                 self.error_with(
                     "receive whose scope direction is ambiguous",
                     format!(
@@ -103,7 +103,7 @@ impl<'a> Lower<'a> {
                     Some("name the variables differently".into()),
                 );
             }
-            reversed = !Self::mentions(senders, own) || self.find(own).is_some();
+            reversed = !Self::mentions(senders, own) || self.scopes.find(own).is_some();
         }
         let mark = self.scopes.len();
         let (first, second) = if reversed {
@@ -118,7 +118,7 @@ impl<'a> Lower<'a> {
         };
         let first = self.set(first, first_role);
         let second = self.set(second, second_role);
-        self.mark_source(mark);
+        (self.scopes.since(mark).iter_mut()).for_each(|scope| scope.source = true);
         let messages = self.message(message);
         self.detaches(message, false);
         self.close(mark);
@@ -161,7 +161,7 @@ impl<'a> Lower<'a> {
     ) {
         let mark = self.scopes.len();
         let sources = self.set(sources, Role::Source);
-        self.mark_source(mark);
+        (self.scopes.since(mark).iter_mut()).for_each(|scope| scope.source = true);
         let mut verified = what.verification.then_some(what.span);
         self.checked(&what.others);
         let items = self.at(Place::Message, |lower| {

@@ -2,7 +2,7 @@
 
 use odonata_workload::{OpKind, Request};
 
-use super::requests::{For, Handle};
+use super::handles::{For, Handle};
 use super::{News, Oddity, SharedAccess, Translator, WORLD};
 use crate::label as l;
 use crate::record::{Arg, Record};

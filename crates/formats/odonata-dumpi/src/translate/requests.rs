@@ -5,56 +5,11 @@
 
 use odonata_workload::{OpKind, Request};
 
+use super::handles::{For, Handle};
 use super::{News, Oddity, Translator};
 use crate::knowledge::Fate;
 use crate::label as l;
 use crate::record::{Arg, Record, Status};
-
-/// The purpose of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum For {
-    Send,
-    Receive,
-    File,
-    /// A buffered send, which is complete at once.
-    Buffered,
-}
-
-/// The meaning of a handle.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Handle {
-    pub(super) what: For,
-    /// The request number in the program.
-    pub(super) number: u32,
-    /// The transfer in progress.
-    pub(super) transfer: Option<u32>,
-    pub(super) cancelled: bool,
-    /// Whether source or tag is a wildcard.
-    pub(super) wild: bool,
-    /// The communicator.
-    pub(super) object: u32,
-    pub(super) persistent: Option<Description>,
-    /// Whether the program has a persistent request for it; otherwise each start is a separate operation.
-    pub(super) inside: bool,
-}
-
-/// The operation of a persistent request.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Description {
-    pub(super) peer: i32,
-    pub(super) tag: i32,
-    pub(super) bytes: u64,
-}
-
-impl Handle {
-    /// Whether it is a nonpersistent send.
-    fn is_send(&self) -> bool {
-        matches!(self.what, For::Send | For::Buffered) && self.persistent.is_none()
-    }
-}
-
-/// Maximum number of sends that share a handle; beyond it, the first have completed in an unrecorded call.
-const MOST_TWINS: usize = 4_096;
 
 /// Handles without a request: error and null.
 const NULLS: std::ops::RangeInclusive<i32> = 0..=1;
@@ -67,24 +22,9 @@ impl Translator<'_> {
         number
     }
 
-    /// Binds `handle` to a request.
-    ///
-    /// In some libraries, sends that are complete on return share a handle: they form a queue. Otherwise the previous
-    /// request of the handle completed in an unrecorded call.
+    /// Binds `handle` to a request. If it had another, that one completed in an unrecorded call, unless both are sends.
     pub(super) fn bind(&mut self, handle: i32, what: Handle) {
-        let Some(old) = self.state.requests.get(&handle).copied() else {
-            self.state.requests.insert(handle, what);
-            return;
-        };
-        if !(old.is_send() && what.is_send()) {
-            self.state.requests.insert(handle, what);
-            self.forget(old);
-            return;
-        }
-        let twins = self.state.twins.entry(handle).or_default();
-        twins.push_back(what);
-        if twins.len() > MOST_TWINS {
-            self.settle(handle, &old);
+        if let Some(old) = self.state.handles.bind(handle, what) {
             self.forget(old);
         }
     }
@@ -115,10 +55,7 @@ impl Translator<'_> {
 
     /// At the end of the stream: drops requests that were never waited for.
     pub(crate) fn end(&mut self) {
-        let mut left: Vec<Handle> = std::mem::take(&mut self.state.requests).into_values().collect();
-        left.extend(std::mem::take(&mut self.state.twins).into_values().flatten());
-        left.sort_unstable_by_key(|handle| handle.number);
-        for handle in left {
+        for handle in self.state.handles.unbind_all() {
             self.forget(handle);
         }
     }
@@ -139,7 +76,7 @@ impl Translator<'_> {
             l::WAITSOME | l::TESTSOME | l::MPIO_WAITSOME | l::MPIO_TESTSOME => self.complete_some(record),
             l::REQUEST_FREE => self.free(one(Arg::Req)),
             l::CANCEL => {
-                if let Some(handle) = self.state.requests.get_mut(&one(Arg::Req)) {
+                if let Some(handle) = self.state.handles.get_mut(one(Arg::Req)) {
                     handle.cancelled = true;
                 }
             }
@@ -180,7 +117,7 @@ impl Translator<'_> {
     pub(super) fn complete(&mut self, requests: &[(i32, Option<Status>)]) {
         let mut numbers: Vec<u32> = Vec::with_capacity(requests.len());
         for &(request, status) in requests {
-            let Some(handle) = self.state.requests.get(&request).copied() else {
+            let Some(handle) = self.state.handles.get(request) else {
                 if !NULLS.contains(&request) {
                     self.odd(Oddity::UnknownRequest);
                 }
@@ -193,7 +130,7 @@ impl Translator<'_> {
             if self.open(&handle) {
                 numbers.push(handle.number);
             }
-            self.settle(request, &handle);
+            self.state.handles.settle(request, &handle);
         }
         numbers.sort_unstable();
         for run in numbers.chunk_by(|a, b| b - a <= 1) {
@@ -230,32 +167,8 @@ impl Translator<'_> {
         self.out.news.push(News::Fate(transfer, fate));
     }
 
-    /// A transfer of `request` completed.
-    fn settle(&mut self, request: i32, handle: &Handle) {
-        if handle.persistent.is_none() {
-            self.unbind(request);
-        } else if let Some(handle) = self.state.requests.get_mut(&request) {
-            handle.transfer = None;
-            handle.cancelled = false;
-        }
-    }
-
-    /// Unbinds `request`, or moves on to the next of several sends; returns the previous meaning.
-    fn unbind(&mut self, request: i32) -> Option<Handle> {
-        let handle = self.state.requests.remove(&request)?;
-        if let Some(twins) = self.state.twins.get_mut(&request) {
-            if let Some(next) = twins.pop_front() {
-                self.state.requests.insert(request, next);
-            }
-            if twins.is_empty() {
-                self.state.twins.remove(&request);
-            }
-        }
-        Some(handle)
-    }
-
     fn free(&mut self, request: i32) {
-        let Some(handle) = self.unbind(request) else {
+        let Some(handle) = self.state.handles.unbind(request) else {
             if !NULLS.contains(&request) {
                 self.odd(Oddity::UnknownRequest);
             }
@@ -272,7 +185,7 @@ impl Translator<'_> {
         let mut run: Option<(u32, u32)> = None;
         for &request in requests {
             let transfer = self.number();
-            let Some(handle) = self.state.requests.get_mut(&request) else {
+            let Some(handle) = self.state.handles.get_mut(request) else {
                 self.odd(Oddity::UnknownRequest);
                 continue;
             };

@@ -2,7 +2,8 @@
 
 use odonata_workload::{Comm, OpKind, PROC_NULL, Request, Source, Tag};
 
-use super::requests::{Description, For, Handle, fate_of};
+use super::handles::{Description, For, Handle};
+use super::requests::fate_of;
 use super::{Oddity, Translator};
 use crate::knowledge::{CommOf, Fate};
 use crate::label as l;

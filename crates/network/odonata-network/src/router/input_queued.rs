@@ -12,6 +12,8 @@
 //! Only the next packet of a list requests its virtual channel: while it lacks room, smaller packets do not overtake
 //! it.
 
+mod in_buffer;
+
 use super::arbiter::{Arbiter, Turn, input_port};
 use super::turns::Turns;
 use super::{Router, WholePackets};
@@ -24,6 +26,7 @@ use crate::params::NetworkParams;
 use crate::routing::Routing;
 use crate::settings::Arbitration;
 use crate::{FabricEvent, Payload};
+use in_buffer::InBuffer;
 use odonata_engine::{List, Mode, NIL, Store, Time};
 
 /// Marks the wake-ups of input buffers.
@@ -37,28 +40,6 @@ pub(crate) const PORTS_LAST: u32 = 3 << 30;
 /// whatever their class shares or packet ages. With first-come arbitration the next head comes last anyway.
 pub(crate) fn heads_first(params: &NetworkParams) -> bool {
     params.classes.count() > 1 || params.arbitration != Arbitration::FirstCome
-}
-
-/// One virtual channel of an input port, with FIFO input queues.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct InBuffer {
-    /// When the tail of the packet read last has left.
-    read_until: Time,
-    /// Packets whose head has arrived and that are not being read yet.
-    pub(crate) fifo: List,
-    /// Flits of these packets.
-    flits: u32,
-    /// Whether the first of them has been routed and waits for its output.
-    requested: bool,
-}
-
-impl InBuffer {
-    const EMPTY: InBuffer = InBuffer {
-        read_until: Time::ZERO,
-        fifo: List::EMPTY,
-        flits: 0,
-        requested: false,
-    };
 }
 
 /// The input buffers of input-queued routers; no state with virtual output queues.

@@ -31,6 +31,7 @@ mod cycle;
 mod in_vc;
 mod inbox;
 mod losses;
+mod priority;
 mod requests;
 mod round_robin;
 mod settings;

@@ -54,7 +54,7 @@ impl fmt::Display for InputError {
 impl std::error::Error for InputError {}
 
 /// A suggestion of the candidate closest to `name`, if one is close.
-pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     // A long name is not a misspelling of a short one, and slow to compare.
     if name.len() > 64 {
         return None;

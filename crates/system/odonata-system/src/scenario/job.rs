@@ -101,15 +101,15 @@ pub struct Job {
     /// synthetic traffic). Exactly one of `workload`, `program`, `python` and `trace` is required.
     #[schemars(with = "Option<OneOrMany<WorkloadTable>>")]
     pub workload: Filled<Workload>,
-    /// A program in files to replay: the folder or the .meta file of a DUMPI trace, a GOAL schedule, or a program
-    /// folder (NAME.program); relative to the scenario's folder.
+    /// A recorded or written program to replay: the file or folder of a trace, in any format that `odonata trace info`
+    /// reads, or a program folder (NAME.program); relative to the scenario's folder.
     #[serde(skip_serializing_if = "in_another_key")]
     pub trace: Option<String>,
     /// For a trace: the factor by which its compute times are multiplied, 0 to 1,000,000. Default: 1.
     #[serde(skip_serializing_if = "in_another_key")]
     pub compute_scale: Option<f64>,
-    /// For a DUMPI trace: replay incomplete files as far as they go, e.g. those of a program that crashed. Default:
-    /// false, such a trace is refused.
+    /// For a trace: replay incomplete files as far as they go, e.g. those of a program that crashed. Default: false,
+    /// such a trace is refused.
     #[serde(default, skip_serializing_if = "in_another_key")]
     #[schemars(extend("default" = false))]
     pub incomplete_trace: bool,

@@ -27,8 +27,11 @@ const MAGIC: [u8; 16] = *b"odonata snapshot";
 /// Number of bytes after the states and their offsets.
 const TRAILER: u64 = 24;
 
+/// The hash of the sources of the crates that hold state or change it, trace formats among them.
+pub const SOURCES: &str = env!("ODONATA_SOURCES");
+
 /// The version of the running program, and the hash of its sources.
-pub(super) const PROGRAM: (&str, &str) = (env!("CARGO_PKG_VERSION"), env!("ODONATA_SOURCES"));
+pub(super) const PROGRAM: (&str, &str) = (env!("CARGO_PKG_VERSION"), SOURCES);
 
 /// Writes `states` states to `path`, replacing an older file when the new one is complete; returns the size of the file
 /// in bytes.

@@ -8,8 +8,8 @@ use super::Pipelined;
 use super::allocator::{Request, Sides, behind};
 use super::channels::{RouterLayout, VcSets, bits};
 use super::clock::Subcycle;
-use super::in_vc::{InVc, Stage};
-use super::settings::Settings;
+use super::in_vc::Stage;
+use super::priority::{rank, turn, urgency};
 use crate::Payload;
 use crate::control::ClassScheduler;
 use crate::fabric::Shared;
@@ -17,15 +17,11 @@ use crate::features::Uses;
 use crate::observe::Observer;
 use crate::packet::{Route, VcTerms};
 use crate::route_computation::RepeatableDraws;
-use crate::settings::Arbitration;
 use odonata_engine::state::{cell, cell_mut};
-use odonata_engine::{NIL, Store, Time};
+use odonata_engine::{NIL, Time};
 
 /// Bit position of the preference in the channel of a request for a virtual channel.
 const PREFERENCE: u32 = 8;
-
-/// Bit position of the class's turn in an urgency; times are shorter than that.
-const CLASS: u32 = 60;
 
 /// Most outputs that a packet may request at once: one per dimension.
 const MOST_OUTPUTS: usize = 16;
@@ -49,37 +45,6 @@ pub(super) struct CycleOutcome {
     pub(super) soon: bool,
     /// A packet waits for a credit or a virtual channel.
     pub(super) waits: bool,
-}
-
-/// The rank of input virtual channel `at`, which precedes turns.
-#[inline(always)]
-fn rank(settings: Settings, vcs: &Store<InVc>, at: u32) -> u64 {
-    match settings.arbitration {
-        Arbitration::Age => vcs.get(at).created.0,
-        // Since when it has been able to make this request.
-        Arbitration::FirstCome => vcs.get(at).ready.0,
-        Arbitration::RoundRobin | Arbitration::LowestFirst => 0,
-    }
-}
-
-/// The same for the crossbar, where the class whose turn it is at the output goes first.
-#[inline(always)]
-fn urgency(settings: Settings, (vcs, classes): (&Store<InVc>, &ClassScheduler), at: u32) -> u64 {
-    let rank = rank(settings, vcs, at);
-    if !settings.classes {
-        return rank;
-    }
-    let vc = vcs.get(at);
-    turn(classes, vc.port, vc.class) << CLASS | (rank & ((1 << CLASS) - 1))
-}
-
-/// The position of traffic class `class` in the order of turns at `port`, from 0.
-fn turn(classes: &ClassScheduler, port: u32, class: u8) -> u64 {
-    classes
-        .order(port)
-        .iter()
-        .position(|&other| other == class)
-        .unwrap_or(0) as u64
 }
 
 impl Pipelined {

@@ -24,6 +24,8 @@
 //! the packet's own traffic. A cause holds until the router's next cycle; in sleep nothing changes. So charges do not
 //! depend on superfluous cycles of a scheduler.
 
+mod wait;
+
 use super::channels::{Channels, RouterLayout};
 use super::cycle::Traversal;
 use super::in_vc::{InVc, Stage};
@@ -36,48 +38,7 @@ use crate::observe::{Observer, Tag};
 use crate::{Payload, Traffic};
 use odonata_blame::Cause;
 use odonata_engine::{List, NIL, Pool, Store, Time};
-
-/// Why the next flit of an input virtual channel has not departed since its last cycle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-enum Reason {
-    /// It was not delayed, or the delay is charged already.
-    None,
-    /// There was no credit for the output virtual channel of this number.
-    Credit(u32),
-    /// Another flit or packet held a resource.
-    Held((Traffic, Cause)),
-}
-
-/// The wait of the front packet of an input virtual channel.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-struct Wait {
-    /// When its next flit would have started on its link; [`Time::NEVER`] until that flit has arrived.
-    began: Time,
-    /// The same plus the time that has been charged.
-    expected: Time,
-    /// When its last flit completes its transmission.
-    sent: Time,
-    reason: Reason,
-}
-
-impl Wait {
-    const NONE: Wait = Wait {
-        began: Time::NEVER,
-        expected: Time::NEVER,
-        sent: Time::ZERO,
-        reason: Reason::None,
-    };
-
-    /// The wait of a flit expected to start on its link at `began`, behind one of its packet sent by `sent`.
-    fn of_flit(began: Time, sent: Time) -> Wait {
-        Wait {
-            began,
-            expected: began,
-            sent,
-            reason: Reason::None,
-        }
-    }
-}
+use wait::{Reason, Wait};
 
 /// The owner, cycle and output of the last grant of a port.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]

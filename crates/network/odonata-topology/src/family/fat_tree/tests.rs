@@ -1,3 +1,4 @@
+use super::keys::by_radix_shape;
 use super::*;
 use crate::{Effect, Fault};
 

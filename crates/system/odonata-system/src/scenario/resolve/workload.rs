@@ -6,7 +6,7 @@ use std::path::Path;
 use odonata_conceptual::MOST_TEXT;
 use odonata_engine::Stream;
 use odonata_engine::random::Purpose;
-use odonata_trace_format::FormatError;
+use odonata_trace_format::{FormatError, TraceFormat};
 use odonata_units::{Bytes, Number, SplitMix64};
 use odonata_workload::Phases;
 use odonata_workload::skeletons::{OfJob, Skeleton};
@@ -14,7 +14,7 @@ use odonata_workload::synthetic::{self, PatternParams, Surroundings, SyntheticPa
 use serde_json::{Map, Value};
 
 use super::worst_case;
-use crate::formats::FORMATS;
+use crate::formats::{self, FORMATS};
 use crate::memory::{self, Need};
 use crate::scenario::error::Problem;
 use crate::scenario::job::{Arguments, Job};
@@ -67,33 +67,32 @@ pub(super) fn trace(at: &str, job: &Job, folder: &Path, limit: Option<Bytes>) ->
         ));
     }
     let path = folder.join(path);
-    if let Ok(format) = FORMATS.at(&path) {
-        let least = format.least_memory(&path);
-        if least > 0 {
-            Need::trace(format!("{at}.trace"), least).refuse(&memory::available(limit))?;
-        }
-    }
-    Trace::open(&path, scale, job.incomplete_trace)
-        .map(Some)
-        .map_err(|error| unreadable(at, error))
+    let fits = |format: &dyn TraceFormat, path: &Path| match format.least_memory(path) {
+        0 => Ok(()),
+        least => Need::trace(format!("{at}.trace"), least).refuse(&memory::available(limit)),
+    };
+    Trace::open(&path, scale, job.incomplete_trace, fits, |error| unreadable(at, error)).map(Some)
 }
 
 /// The problem that the trace of the job at key `at` cannot be read.
 fn unreadable(at: &str, mut error: FormatError) -> Problem {
-    let (incomplete, known) = (error.incomplete, FORMATS.files());
-    let expected = if error.expected == known {
+    let (incomplete, hint) = (error.incomplete, error.hint.take());
+    let expected = if error.expected == FORMATS.files() {
         // Said once.
         error.expected.clear();
-        known
+        formats::files()
     } else if incomplete {
         "a complete trace".into()
+    } else if hint.is_some() {
+        std::mem::take(&mut error.expected)
     } else {
         "a trace without faults, which odonata trace lint names".into()
     };
     let problem = Problem::new(format!("{at}.trace"), error.to_string(), expected);
-    match incomplete {
-        true => problem.hint("incomplete_trace = true replays the recorded part"),
-        false => problem,
+    match (incomplete, hint) {
+        (true, _) => problem.hint("incomplete_trace = true replays the recorded part"),
+        (false, Some(hint)) => problem.hint(hint),
+        (false, None) => problem,
     }
 }
 

@@ -4,11 +4,11 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use odonata_trace_format::{FormatError, Opened, ReadOptions};
+use odonata_trace_format::{FormatError, Opened, ReadOptions, TraceFormat};
 use odonata_workload::Program;
 use serde::Serialize;
 
-use crate::formats::FORMATS;
+use crate::formats;
 
 /// A program in files, of any [format](crate::FORMATS). Equal paths and scales are equal: the files must not change.
 #[derive(Clone, Serialize)]
@@ -21,25 +21,36 @@ pub struct Trace {
     pub incomplete: bool,
     #[serde(skip)]
     opened: Opened,
+    /// The unknown and omitted parts of a trace that was converted, in sentences.
+    #[serde(skip)]
+    notes: Vec<String>,
 }
 
 impl Trace {
     /// Opens the trace or program at `path`: reads all its files once. With `incomplete`, incomplete files of a trace
-    /// are not an error.
+    /// are not an error. `before` sees the format first, and the path that it opens.
     ///
     /// # Errors
-    /// It cannot be read.
-    pub(crate) fn open(path: &Path, compute_scale: f64, incomplete: bool) -> Result<Trace, FormatError> {
+    /// It cannot be read, which `wrong` puts into words, or `before` refuses it.
+    pub(crate) fn open<E>(
+        path: &Path,
+        compute_scale: f64,
+        incomplete: bool,
+        before: impl Fn(&dyn TraceFormat, &Path) -> Result<(), E>,
+        wrong: impl Fn(FormatError) -> E,
+    ) -> Result<Trace, E> {
         let options = ReadOptions {
             compute_scale,
             incomplete,
             ..ReadOptions::default()
         };
+        let (opened, notes) = formats::open(path, &options, before, wrong)?;
         Ok(Trace {
             path: path.display().to_string(),
             compute_scale,
             incomplete,
-            opened: FORMATS.at(path)?.open(path, &options)?,
+            opened,
+            notes,
         })
     }
 
@@ -56,6 +67,11 @@ impl Trace {
     /// What is wrong with incomplete files that are replayed nevertheless.
     pub fn damage(&self) -> Option<&str> {
         self.opened.damage.as_deref()
+    }
+
+    /// The unknown and omitted parts of a trace that was converted, in sentences.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// The program; all clones share it.
