@@ -89,7 +89,7 @@ def test_what_traffic_did_to_itself_is_one_sentence():
     own = [found.as_dict() for found in blame.findings(results()) if found.own]
     assert blame.own_words(own) == (
         "Waits behind own traffic: milc's messages 5% of their time in the network; "
-        "cosmoflow's I/O 6% of its I/O time"
+        "cosmoflow's I/O 6% of I/O time"
     )
 
 
@@ -154,7 +154,7 @@ def test_data_on_its_way_down_waits_for_a_part_of_all_that_it_waits_there_and_a_
         "at the device of 1 server below its own",
     ]
     assert blame.own_words([finding.as_dict() for finding in found if finding.own]) == (
-        "Waits behind own traffic: checkpoint's I/O 20% of the waiting time of its data on their way down"
+        "Waits behind own traffic: checkpoint's I/O 20% of the waiting time of data on their way down"
     )
 
 

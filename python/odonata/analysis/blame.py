@@ -321,10 +321,10 @@ def own_words(own: Sequence[Mapping[str, Any]]) -> str:
     parts = []
     for where, in_calls, whole in (
         ("network", True, "of their time in the network"),
-        ("servers", True, "of its I/O time"),
-        ("below", True, "of its I/O time, at servers below"),
-        ("below", False, "of the waiting time of its data on their way down"),
-        ("metadata", True, "of its metadata time"),
+        ("servers", True, "of I/O time"),
+        ("below", True, "of I/O time, at servers below"),
+        ("below", False, "of the waiting time of data on their way down"),
+        ("metadata", True, "of metadata time"),
     ):
         shares = [
             f"{found['victim']}'s {_traffic(found['victim_class'])} {_part(found)}"
