@@ -306,15 +306,8 @@ impl Hosts {
                 sequence,
                 request,
             } => {
-                let message = Envelope {
-                    source: from - self.layout.job_of(to).first_rank,
-                    tag,
-                    context,
-                    sequence,
-                    bytes,
-                    rendezvous: NIL,
-                    next: NIL,
-                };
+                let source = from - self.layout.job_of(to).first_rank;
+                let message = Envelope::new(source, (tag, context, sequence), bytes, NIL);
                 self.ask_mpi(ctx, |mpi, turn| {
                     mpi.acknowledge::<C>(turn, (to, from), bytes, request);
                     mpi.message_arrives::<C>(turn, to, message);
@@ -330,15 +323,8 @@ impl Hosts {
                 outgoing,
                 bytes,
             } => {
-                let message = Envelope {
-                    source: from - self.layout.job_of(to).first_rank,
-                    tag,
-                    context,
-                    sequence,
-                    bytes,
-                    rendezvous: outgoing,
-                    next: NIL,
-                };
+                let source = from - self.layout.job_of(to).first_rank;
+                let message = Envelope::new(source, (tag, context, sequence), bytes, outgoing);
                 self.ask_mpi(ctx, |mpi, turn| mpi.message_arrives::<C>(turn, to, message));
                 self.advance(ctx, to);
             }

@@ -31,9 +31,9 @@ pub enum Kind {
     Timer,
     /// A node grants credit.
     Pace,
-    /// A port is told to pause.
+    /// A port must pause.
     Pause,
-    /// A port is told to go on.
+    /// A port may go on.
     Resume,
     /// The description of a message is at its target; the fabric handles it.
     Open,
@@ -60,7 +60,7 @@ impl Event {
 pub enum Remote {
     /// A frame on a link.
     Frame(Frame),
-    /// Port `port` of the machine is told to pause, or to go on.
+    /// Port `port` of the machine must pause, or may go on.
     Pause {
         /// The port, numbered over the machine.
         port: u32,

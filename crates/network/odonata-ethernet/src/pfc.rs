@@ -64,7 +64,7 @@ impl Ethernet {
         }
     }
 
-    /// Local port or NIC `port` is told to pause or to go on.
+    /// Local port or NIC `port` must pause, or may go on.
     pub(crate) fn signalled<S: Surroundings>(&mut self, s: &mut S, port: u32, pause: bool) {
         let now = s.now();
         let state = self.ports.edit::<S>(port);

@@ -173,7 +173,7 @@ pub fn partition(topology: &Topology, delays: &LinkDelays, bounds: &[u32]) -> Re
             *entry = (*entry).min(lookahead);
         }
         if let Some((size, delay)) = delays.groups {
-            // Only the first and the last group of a part can have routers elsewhere.
+            // Only the first and the last group of a part can have routers in other parts.
             for router in [bounds[part], bounds[part + 1] - 1] {
                 let group = router / size * size..((router / size + 1) * size).min(topology.routers());
                 for &sender in part_of[group.start as usize..group.end as usize].iter() {

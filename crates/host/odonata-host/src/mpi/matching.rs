@@ -63,6 +63,23 @@ pub(crate) struct Envelope {
     pub(crate) next: u32,
 }
 
+impl Envelope {
+    /// A message of `bytes` from rank `source` of the job with its tag, context and sequence number. `rendezvous`: the
+    /// sender's number of it, or [`NIL`] with an eager message.
+    #[inline]
+    pub(crate) fn new(source: u32, (tag, context, sequence): (u32, u32, u32), bytes: u64, rendezvous: u32) -> Envelope {
+        Envelope {
+            source,
+            tag,
+            context,
+            sequence,
+            bytes,
+            rendezvous,
+            next: NIL,
+        }
+    }
+}
+
 odonata_engine::slots!(PostedReceive Envelope);
 
 impl PostedReceive {

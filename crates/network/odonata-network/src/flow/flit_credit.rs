@@ -66,7 +66,7 @@ pub(crate) struct FlitCredits {
 odonata_engine::journalled!(FlitCredits { queues, bundles });
 
 impl FlitCredits {
-    /// The queues of `links` links; 0 if credits are kept elsewhere.
+    /// The queues of `links` links; 0 if they carry none.
     pub(crate) fn new(links: usize) -> FlitCredits {
         let empty = Queue {
             first: Time::NEVER,
@@ -134,7 +134,7 @@ impl FlitCredits {
     pub(crate) fn put<M: Mode>(&mut self, link: u32, (vc, owner): (u8, Traffic), due: Time) {
         let queue = self.queues.trusted::<M>(link);
         if queue.room == 0 || queue.last > due {
-            return self.put_elsewhere::<M>(link, (vc, owner), due);
+            return self.put_out_of_line::<M>(link, (vc, owner), due);
         }
         let queue = self.queues.edit_trusted::<M>(link);
         let place = MOST - usize::from(queue.room).min(MOST);
@@ -146,7 +146,7 @@ impl FlitCredits {
 
     /// Adds a credit that does not fit at the end of the last bundle, out of order or because the bundle is full.
     #[inline(never)]
-    fn put_elsewhere<M: Mode>(&mut self, link: u32, (vc, owner): (u8, Traffic), due: Time) {
+    fn put_out_of_line<M: Mode>(&mut self, link: u32, (vc, owner): (u8, Traffic), due: Time) {
         let queue = *self.queues.get(link);
         if queue.head != NIL && queue.last > due {
             self.put_before::<M>(link, (vc, owner), due);

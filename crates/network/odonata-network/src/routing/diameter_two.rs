@@ -94,8 +94,8 @@ impl<G: DiameterTwo> DiameterTwoRouting<G> {
         let minimal = self.graph.next_port(router, home, choice);
         let best = super::lightest_port(self.candidates, choice, |choice| {
             let via = choice.pick(routers);
-            let elsewhere = via != router && via != home;
-            elsewhere.then(|| (via, self.graph.next_port(router, via, choice)))
+            let is_other = via != router && via != home;
+            is_other.then(|| (via, self.graph.next_port(router, via, choice)))
         });
         let Some((via, port)) = best else {
             return minimal;

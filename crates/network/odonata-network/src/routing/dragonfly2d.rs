@@ -151,8 +151,8 @@ impl Dragonfly2dRouting {
                     let minimal = self.toward_router(router, home, choice);
                     let best = super::lightest_port(self.candidates, choice, |choice| {
                         let via = first + choice.pick(routers);
-                        let elsewhere = via != router && via != home;
-                        elsewhere.then(|| (via, self.toward_router(router, via, choice)))
+                        let is_other = via != router && via != home;
+                        is_other.then(|| (via, self.toward_router(router, via, choice)))
                     });
                     let Some((via, port)) = best else {
                         return self.take(router, minimal, header);

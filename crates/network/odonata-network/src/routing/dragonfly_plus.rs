@@ -208,11 +208,11 @@ impl DragonflyPlusRouting {
         let ports = topology.ports_of(spine);
         let global = ports.end - shape.global_ports..ports.end;
         let group_behind = |port: u32| topology.neighbour(port).map(|far| self.plus.group_of(far));
-        let elsewhere = |&port: &u32| group_behind(port).is_some_and(|group| group != goal);
-        let count = global.clone().filter(elsewhere).count() as u32;
+        let leads_on = |&port: &u32| group_behind(port).is_some_and(|group| group != goal);
+        let count = global.clone().filter(leads_on).count() as u32;
         let best = super::lightest_port(self.candidates, choice, |choice| {
             let n = if count > 1 { choice.pick(count) } else { 0 };
-            let port = global.clone().filter(elsewhere).nth(n as usize)?;
+            let port = global.clone().filter(leads_on).nth(n as usize)?;
             Some((group_behind(port), port))
         });
         let path = |port, hops| Path {

@@ -115,8 +115,8 @@ impl HyperXRouting {
         let routers = self.hyperx.topology().routers();
         let (via, port) = super::lightest_port(self.candidates, choice, |choice| {
             let via = choice.pick(routers);
-            let elsewhere = via != router && via != home;
-            elsewhere.then(|| (via, self.minimal(router, via, choice)))
+            let is_other = via != router && via != home;
+            is_other.then(|| (via, self.minimal(router, via, choice)))
         })?;
         let minimal = self.minimal(router, home, choice);
         let path = |port, links| Path {

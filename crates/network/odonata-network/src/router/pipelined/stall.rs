@@ -163,7 +163,7 @@ impl Channels {
             let wanted_vcs = self.wanted_vcs(shared, router, vc);
             let known = slot != NIL;
             let holds = self.buffer_of(shared, at);
-            let nobody = PacketView {
+            let none = PacketView {
                 traffic: 0,
                 source: NIL,
                 target: NIL,
@@ -174,7 +174,7 @@ impl Channels {
             };
             let wants = wanted_vcs.first().map_or(holds, |wanted_vc| wanted_vc.wants);
             let waiting = Waiting {
-                packet: if known { self.view(shared, slot, at) } else { nobody },
+                packet: if known { self.view(shared, slot, at) } else { none },
                 wants,
                 since: vc.ready,
                 output_until: if vc.stage == Stage::New {

@@ -94,15 +94,15 @@ odonata_engine::journalled!(Waits {
 impl Waits {
     /// The state of `channels` input virtual channels and `ports` ports.
     pub(super) fn new(channels: usize, ports: usize) -> Waits {
-        let nobody = Granted {
+        let none = Granted {
             cycle: Time::NEVER,
             output: 0,
             owner: 0,
         };
         Waits {
             vcs: Store::filled(channels, Wait::NONE),
-            inputs: Store::filled(ports, nobody),
-            outputs: Store::filled(ports, nobody),
+            inputs: Store::filled(ports, none),
+            outputs: Store::filled(ports, none),
             queues: Store::filled(ports, List::EMPTY),
             stretches: Pool::new(),
         }
