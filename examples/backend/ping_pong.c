@@ -28,7 +28,7 @@ static void send_to(odonata_network *network, uint32_t source, uint32_t target, 
 static void answer(odonata_network *network, const odonata_event *event)
 {
     int *exchanges = event->user;
-    uint32_t here = (uint32_t)event->tag, there = here == 0 ? 10 : 0;
+    uint32_t here = (uint32_t)event->tag, there = here == 0 ? 12 : 0;
     if (here == 0) {
         printf("%d: %.3f us\n", *exchanges, (double)event->at_ps * 1e-6);
         if (++*exchanges == EXCHANGES)
@@ -48,10 +48,10 @@ static void send_to(odonata_network *network, uint32_t source, uint32_t target, 
 int main(void)
 {
     odonata_network *network;
-    check(odonata_open_text("machine.torus.dims = [4, 4]", NULL, NULL, 0, &network));
+    check(odonata_open_text("machine.torus.dims = [5, 5]", NULL, NULL, 0, &network));
 
     int exchanges = 0;
-    send_to(network, 0, 10, &exchanges);
+    send_to(network, 0, 12, &exchanges);
     check(odonata_run(network));
 
     odonata_totals totals;

@@ -361,6 +361,27 @@ def test_no_callback_comes_before_the_next_event(tmp_path: Path) -> None:
     assert steps > 8
 
 
+def test_simultaneous_arrivals_come_together() -> None:
+    """Two messages between pairs of nodes on one router: neither waits for the other."""
+
+    def sent() -> tuple[odonata.Network, list[int]]:
+        network = odonata.Network({"machine": {"hyperx": {"dims": [1], "nodes_per_router": 4}}})
+        heard: list[int] = []
+        for source, target in ((0, 1), (2, 3)):
+            network.send(source, target, 3000, on_delivered=lambda _, at_ps: heard.append(at_ps))
+        return network, heard
+
+    network, heard = sent()
+    network.step()
+    arrives_ps = network.now_ps
+    assert heard == [arrives_ps] * 2
+    network, heard = sent()
+    network.advance(arrives_ps - 1)
+    assert heard == []
+    network.advance(arrives_ps)
+    assert heard == [arrives_ps] * 2
+
+
 def test_slices_of_time_change_nothing(tmp_path: Path) -> None:
     def arrivals(step_ps: int | None) -> dict[int, int]:
         network = two_switches(tmp_path, "adaptive")

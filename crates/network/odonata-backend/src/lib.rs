@@ -175,7 +175,7 @@ impl Network {
         Ok(self.sent - 1)
     }
 
-    /// Advances to the next event of a message, and then not beyond it, but to `until` at most. Returns the events of
+    /// Advances to the next event of a message, and then not beyond it, but to `until` at most. Returns all events of
     /// messages at the time reached; none if `until` is reached, or if nothing is left to do.
     pub fn advance(&mut self, until: Time) -> Vec<MessageEvent> {
         while self.run.model().events.is_empty() && self.now < until {
@@ -190,6 +190,8 @@ impl Network {
                 }
             }
         }
+        // What else happens at this time: a message that is sent now comes after it.
+        self.run.run(self.now, u64::MAX);
         std::mem::take(&mut self.run.model_mut().events)
     }
 
