@@ -160,7 +160,7 @@ def test_processes_that_need_the_same_program_make_it_once(trace, tmp_path):
         "import sys, odonata\n"
         "from odonata.traces import program_cache as cache\n"
         "make, made = cache._make, []\n"
-        "cache._make = lambda *given: (made.append(1), make(*given))\n"
+        "cache._make = lambda *given: (made.append(1), make(*given))[1]\n"
         "print(odonata.run(sys.argv[1]).run['digest'], len(made))\n"
     )
     environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "shared"), "HOME": str(tmp_path / "home")}
