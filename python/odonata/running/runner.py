@@ -166,7 +166,7 @@ def drive(
     suspended = not finished and group.any(stop.suspends(checkpoints))
     if checkpoints is not None and saves and (suspended or (finished and keep_end)):
         # A run that was interrupted within an event cannot be saved; its last snapshot counts.
-        if group.any(stop.interrupt.was_heard()):
+        if group.any(stop.interrupt.was_raised()):
             kept = bool(group.broadcast(int(group.first and checkpoints.latest() is not None)))
         else:
             kept = checkpoints.save(simulation, last)

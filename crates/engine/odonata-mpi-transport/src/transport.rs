@@ -47,7 +47,7 @@ pub struct Mpi {
     receiving: Vec<u8>,
     /// Minima to send and minima received.
     known: Vec<u64>,
-    heard: Vec<u64>,
+    received: Vec<u64>,
     patience: Patience,
 }
 
@@ -69,7 +69,7 @@ impl Mpi {
             sending: vec![0; size * (LENGTH + HEAD)],
             receiving: vec![0; size * (LENGTH + HEAD)],
             known: Vec::new(),
-            heard: Vec::new(),
+            received: Vec::new(),
             patience: Patience::default(),
         })
     }
@@ -223,22 +223,22 @@ impl Transport for Mpi {
             self.known.clear();
             self.known.push(kind);
             self.known.extend_from_slice(values);
-            self.heard.resize(self.known.len(), 0);
-            let (known, heard, patience) = (&self.known, &mut self.heard, &mut self.patience);
+            self.received.resize(self.known.len(), 0);
+            let (known, received, patience) = (&self.known, &mut self.received, &mut self.patience);
             scope(|scope| {
-                let receive = from.immediate_receive_into_with_tag(scope, &mut heard[..], FIRST);
+                let receive = from.immediate_receive_into_with_tag(scope, &mut received[..], FIRST);
                 let send = to.immediate_send_with_tag(scope, &known[..], FIRST);
                 let mut wait = patience.wait();
                 complete(receive, &mut wait);
                 complete(send, &mut wait);
             });
             assert_eq!(
-                self.heard[0],
+                self.received[0],
                 kind,
                 "processes are out of step: this one wants a minimum of {} values",
                 values.len()
             );
-            for (value, &other) in values.iter_mut().zip(&self.heard[1..]) {
+            for (value, &other) in values.iter_mut().zip(&self.received[1..]) {
                 *value = (*value).min(other);
             }
             distance *= 2;

@@ -49,8 +49,8 @@ mod tests {
             assert!(caught.is_err() && is_panic_caught());
             panic!("outer")
         });
-        let said: Result<(), _> = inside;
-        assert_eq!(said.unwrap_err().downcast_ref(), Some(&"outer"));
+        let result: Result<(), _> = inside;
+        assert_eq!(result.unwrap_err().downcast_ref(), Some(&"outer"));
         assert!(!is_panic_caught());
         assert_eq!(catch_panic(|| 7).ok(), Some(7));
     }

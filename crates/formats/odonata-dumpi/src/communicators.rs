@@ -437,10 +437,10 @@ impl Work<'_> {
         if reorder {
             let mut list = vec![u32::MAX; size];
             for (&member, creation) in members.iter().zip(creations) {
-                let said = creation
+                let recorded = creation
                     .object
                     .and_then(|object| self.ranks[member as usize].ranks.get(&object));
-                let place = said.and_then(|&said| list.get_mut(usize::try_from(said).ok()?));
+                let place = recorded.and_then(|&recorded| list.get_mut(usize::try_from(recorded).ok()?));
                 if let Some(place) = place {
                     *place = member;
                 }

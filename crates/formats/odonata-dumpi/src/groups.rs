@@ -11,9 +11,9 @@ use super::record::{Arg, Record};
 enum Node {
     Empty,
     /// The group of a communicator.
-    Of(u32),
+    Communicator(u32),
     /// The remote group of an intercommunicator.
-    RemoteOf(u32),
+    Remote(u32),
     Incl(u32, Box<[i32]>),
     Excl(u32, Box<[i32]>),
     /// Ranks as triplets first, last, stride.
@@ -69,7 +69,7 @@ impl Groups {
                 let node = match self.of.get(&object) {
                     Some(&node) => node,
                     None => {
-                        let node = self.push(Node::Of(object));
+                        let node = self.push(Node::Communicator(object));
                         self.of.insert(object, node);
                         node
                     }
@@ -79,7 +79,7 @@ impl Groups {
             }
             l::COMM_REMOTE_GROUP => {
                 let Some(object) = object else { return };
-                let node = self.push(Node::RemoteOf(object));
+                let node = self.push(Node::Remote(object));
                 self.handles.insert(record.int(Arg::Group), node);
                 return;
             }
@@ -132,8 +132,8 @@ impl Groups {
             let of = |operand: &u32| known.get(operand).cloned().unwrap_or_default();
             let ranks: Rc<[u32]> = match node {
                 Node::Empty => Rc::default(),
-                Node::Of(object) => members(*object).ok_or(Unknown::Later)?.into(),
-                Node::RemoteOf(object) => remote(*object).ok_or(Unknown::Later)?.into(),
+                Node::Communicator(object) => members(*object).ok_or(Unknown::Later)?.into(),
+                Node::Remote(object) => remote(*object).ok_or(Unknown::Later)?.into(),
                 Node::Incl(group, list) => pick(&of(group), list.iter().map(|&at| i64::from(at)))?.into(),
                 Node::RangeIncl(group, ranges) => {
                     let group = of(group);
@@ -168,7 +168,7 @@ impl Groups {
 
 fn operands(node: &Node) -> [Option<u32>; 2] {
     match *node {
-        Node::Empty | Node::Of(_) | Node::RemoteOf(_) => [None, None],
+        Node::Empty | Node::Communicator(_) | Node::Remote(_) => [None, None],
         Node::Incl(group, _) | Node::Excl(group, _) | Node::RangeIncl(group, _) | Node::RangeExcl(group, _) => {
             [Some(group), None]
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::translate::SharedAccess;
 
 /// An access: rank, and index among its accesses.
-type Which = (usize, usize);
+type Place = (usize, usize);
 
 /// The offsets of all shared-pointer accesses, by rank, in bytes from the start of the file.
 ///
@@ -13,7 +13,7 @@ type Which = (usize, usize);
 /// seeks of the pointer, take effect when the last rank arrives, in rank order. `files` are the files of each rank's
 /// openings.
 pub(super) fn offsets(accesses: &[Vec<SharedAccess>], files: &[Vec<u64>]) -> Vec<Vec<u64>> {
-    let mut by_file: BTreeMap<u64, Vec<Which>> = BTreeMap::new();
+    let mut by_file: BTreeMap<u64, Vec<Place>> = BTreeMap::new();
     for (rank, list) in accesses.iter().enumerate() {
         for (number, access) in list.iter().enumerate() {
             if let Some(&file) = files[rank].get(access.file as usize) {

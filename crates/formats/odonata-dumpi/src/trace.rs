@@ -340,14 +340,14 @@ fn contradictions(creations: &[Creations], groups: &[Group], of_ranks: &[Vec<Opt
             ));
         }
         for (object, of) in comms.iter().enumerate().skip(FIRST as usize) {
-            let (Some(of), Some(&said)) = (of, calls.ranks.get(&(object as u32))) else {
+            let (Some(of), Some(&recorded)) = (of, calls.ranks.get(&(object as u32))) else {
                 continue;
             };
-            let member = if of.inter { None } else { u32::try_from(said).ok() };
+            let member = if of.inter { None } else { u32::try_from(recorded).ok() };
             let there = member.and_then(|member| groups[of.number as usize].rank(member));
             if !of.inter && there != Some(rank) && list.len() < MOST_CONTRADICTIONS {
                 list.push(format!(
-                    "rank {rank} recorded number {said} in communicator {}, but the calls that created it give rank \
+                    "rank {rank} recorded number {recorded} in communicator {}, but the calls that created it give rank \
                      {there:?}",
                     of.number
                 ));

@@ -175,9 +175,9 @@ fn read_rank(bytes: &Bytes, start: usize, ranks: u32, stop: &dyn Fn() -> bool) -
     }
     for (node, &counted) in unmet.iter().enumerate() {
         let at = first + NODE * node;
-        let said = bytes.word(at)?;
-        if said != counted {
-            let problem = format!("node {node} states {said} predecessors");
+        let stated = bytes.word(at)?;
+        if stated != counted {
+            let problem = format!("node {node} states {stated} predecessors");
             return Err(GoalError::byte(
                 at,
                 problem,

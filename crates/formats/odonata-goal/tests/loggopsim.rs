@@ -89,8 +89,8 @@ fn text_and_binary_are_equivalent() {
     for folder in folders() {
         let truth = truth(&folder);
         for schedule in schedules(&folder) {
-            for (rank, said) in schedule.ranks().iter().zip(truth["ranks"].as_array().unwrap()) {
-                let number = |name: &str| said[name].as_u64().unwrap();
+            for (rank, expected) in schedule.ranks().iter().zip(truth["ranks"].as_array().unwrap()) {
+                let number = |name: &str| expected[name].as_u64().unwrap();
                 assert_eq!(
                     rank.tasks().len() as u64,
                     number("sends") + number("recvs") + number("calcs")

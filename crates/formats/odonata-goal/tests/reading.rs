@@ -135,7 +135,7 @@ fn a_damaged_file_is_refused_with_a_place_in_it_or_is_another_schedule() {
 
 #[test]
 fn errors_of_texts_name_line_and_expectation() {
-    for (text, said) in [
+    for (text, start) in [
         ("", "line 1: the file ends here; expected num_ranks"),
         (
             "num_ranks 0",
@@ -183,7 +183,7 @@ fn errors_of_texts_name_line_and_expectation() {
         ),
     ] {
         let error = read(text).unwrap_err().to_string();
-        assert!(error.starts_with(said), "{text:?}\n{error}");
+        assert!(error.starts_with(start), "{text:?}\n{error}");
     }
 }
 

@@ -24,7 +24,7 @@ impl<P: PageReader> Checked<P> {
         Checked { pages, budget, lists }
     }
 
-    fn check(&self, page: Page, said: Option<usize>) -> ParquetResult<Page> {
+    fn check(&self, page: Page, stated: Option<usize>) -> ParquetResult<Page> {
         let values = u64::from(page.num_values());
         let most = match &page {
             // Dictionary values take at least 4 bytes: a number, or a length.
@@ -39,11 +39,11 @@ impl<P: PageReader> Checked<P> {
             let text = format!("a page of {values} values; at most {most} are possible");
             return Err(ParquetError::General(text));
         }
-        if let Some(said) = said.filter(|_| page.is_data_page()) {
+        if let Some(stated) = stated.filter(|_| page.is_data_page()) {
             let rows = if self.lists { rows_of_lists(&page) } else { Some(values) };
-            if rows != Some(said as u64) {
+            if rows != Some(stated as u64) {
                 let rows = rows.map_or("levels that cannot be read".into(), |rows| format!("{rows} rows"));
-                let text = format!("a page with {rows}; its header states {said}");
+                let text = format!("a page with {rows}; its header states {stated}");
                 return Err(ParquetError::General(text));
             }
         }
@@ -131,9 +131,9 @@ impl<P: PageReader> Iterator for Checked<P> {
 
 impl<P: PageReader> PageReader for Checked<P> {
     fn get_next_page(&mut self) -> ParquetResult<Option<Page>> {
-        let said = self.pages.peek_next_page()?.and_then(|page| page.num_rows);
+        let stated = self.pages.peek_next_page()?.and_then(|page| page.num_rows);
         let page = self.pages.get_next_page()?;
-        page.map(|page| self.check(page, said)).transpose()
+        page.map(|page| self.check(page, stated)).transpose()
     }
 
     fn peek_next_page(&mut self) -> ParquetResult<Option<PageMetadata>> {

@@ -162,9 +162,9 @@ fn an_unknown_format_is_reported_with_the_content_and_the_known_formats() {
         "a folder of 2 files, the first of them plain, is not in a known format"
     );
     let trace = folder.file("ranks.PRV", "");
-    let said = "a Paraver trace (Extrae), an unsupported format";
-    assert_eq!(seen(&trace), said);
-    assert_eq!(seen(&folder.0), format!("a folder with {said}"));
+    let description = "a Paraver trace (Extrae), an unsupported format";
+    assert_eq!(seen(&trace), description);
+    assert_eq!(seen(&folder.0), format!("a folder with {description}"));
     assert!(seen(&folder.file("app.nsys-rep", "")).contains("Nsight"));
     let socket = folder.0.join("socket");
     let _kept = std::os::unix::net::UnixListener::bind(&socket).unwrap();

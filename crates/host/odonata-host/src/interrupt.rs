@@ -15,7 +15,7 @@ pub struct Interrupt(Arc<Flags>);
 #[derive(Debug, Default)]
 struct Flags {
     asked: AtomicBool,
-    heard: AtomicBool,
+    raised: AtomicBool,
 }
 
 impl Interrupt {
@@ -25,8 +25,8 @@ impl Interrupt {
     }
 
     /// Whether a rank skipped work because of the interruption.
-    pub fn was_heard(&self) -> bool {
-        self.0.heard.load(Ordering::Relaxed)
+    pub fn was_raised(&self) -> bool {
+        self.0.raised.load(Ordering::Relaxed)
     }
 
     /// Whether an interruption was requested. A rank that sees `true` stops here.
@@ -34,7 +34,7 @@ impl Interrupt {
     pub(crate) fn hear(&self) -> bool {
         let asked = self.0.asked.load(Ordering::Relaxed);
         if asked {
-            self.0.heard.store(true, Ordering::Relaxed);
+            self.0.raised.store(true, Ordering::Relaxed);
         }
         asked
     }

@@ -128,7 +128,7 @@ pass_on! {
     fn rank_ends(rank: u32, end: Time);
     fn end_is_reported(rank: u32);
     fn ranks_have_ended(rank: u32, now: Time);
-    fn job_end_is_heard(rank: u32, job: u16);
+    fn job_end_is_known(rank: u32, job: u16);
     fn job_may_start(rank: u32, now: Time);
     fn source_is_stopped(rank: u32);
     fn local_message_departs(message: u32);

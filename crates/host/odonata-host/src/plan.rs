@@ -413,14 +413,14 @@ impl HostPlan {
         &self.jobs[usize::from(self.places[rank as usize].job)]
     }
 
-    /// Per rank of a job that others wait for (`heard`), the number of end reports that it needs before it reports: its
+    /// Per rank of a job that others wait for (`awaited`), the number of end reports that it needs before it reports: its
     /// own and one per child. Empty if there is no such job.
-    fn unreported(&self, heard: impl Fn(&JobPlan) -> bool) -> Vec<u32> {
+    fn unreported(&self, awaited: impl Fn(&JobPlan) -> bool) -> Vec<u32> {
         let mut unreported = Vec::new();
-        if self.jobs.iter().any(&heard) {
+        if self.jobs.iter().any(&awaited) {
             for job in self.jobs.iter() {
-                let heard = heard(job);
-                unreported.extend(reports(job.ranks).map(|reports| if heard { reports } else { 0 }));
+                let awaited = awaited(job);
+                unreported.extend(reports(job.ranks).map(|reports| if awaited { reports } else { 0 }));
             }
         }
         unreported

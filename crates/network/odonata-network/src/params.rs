@@ -170,7 +170,7 @@ pub enum Fidelities {
     /// The same for all.
     Same(Fidelity),
     /// By traffic.
-    Of(Arc<[Fidelity]>),
+    PerTraffic(Arc<[Fidelity]>),
 }
 
 impl Fidelities {
@@ -179,7 +179,7 @@ impl Fidelities {
     pub fn of(&self, traffic: crate::Traffic) -> Fidelity {
         match self {
             Fidelities::Same(fidelity) => *fidelity,
-            Fidelities::Of(each) => each[usize::from(traffic)],
+            Fidelities::PerTraffic(each) => each[usize::from(traffic)],
         }
     }
 
@@ -192,7 +192,7 @@ impl Fidelities {
     pub fn has(&self, fidelity: Fidelity) -> bool {
         match self {
             Fidelities::Same(same) => *same == fidelity,
-            Fidelities::Of(each) => each.contains(&fidelity),
+            Fidelities::PerTraffic(each) => each.contains(&fidelity),
         }
     }
 }

@@ -83,7 +83,7 @@ impl FileLayout {
     pub fn new(layout: Layout, servers: u32, seed: u64, directory: &str) -> FileLayout {
         let whole = |start| Striped {
             stripe: odonata_units::Bytes(u64::MAX),
-            count: StripeCount::Of(1),
+            count: StripeCount::Number(1),
             start,
         };
         let striped = match layout {
@@ -98,7 +98,7 @@ impl FileLayout {
             stripe: striped.stripe.0.max(1),
             count: match striped.count {
                 StripeCount::All => servers,
-                StripeCount::Of(count) => count.clamp(1, servers),
+                StripeCount::Number(count) => count.clamp(1, servers),
             },
             start: striped.start,
             stream: {

@@ -29,8 +29,8 @@ impl PyInterrupt {
     }
 
     /// Whether a run skipped work because of it.
-    fn was_heard(&self) -> bool {
-        self.0.was_heard()
+    fn was_raised(&self) -> bool {
+        self.0.was_raised()
     }
 }
 

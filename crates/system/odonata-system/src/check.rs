@@ -283,7 +283,7 @@ fn cost(scenario: &Resolved, estimate: &Estimate) -> CostReport {
             Fidelities::Same(Fidelity::Flow) => "flow",
             Fidelities::Same(Fidelity::Ethernet) => "ethernet",
             Fidelities::Same(Fidelity::Analytic) => "analytic",
-            Fidelities::Of(_) => "mixed",
+            Fidelities::PerTraffic(_) => "mixed",
         },
         router: scenario.network.router,
         at_least: estimate.at_least(),

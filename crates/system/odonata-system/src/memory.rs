@@ -35,9 +35,9 @@ mod tests {
 
     #[test]
     fn sizes_have_two_digits_or_more() {
-        let told = [0, 1_023, 1_024, 10 << 20, (1 << 30) + (1 << 28), 1_023 << 30, u64::MAX].map(size);
+        let texts = [0, 1_023, 1_024, 10 << 20, (1 << 30) + (1 << 28), 1_023 << 30, u64::MAX].map(size);
         assert_eq!(
-            told,
+            texts,
             ["0 B", "1023 B", "1.0 KiB", "10 MiB", "1.2 GiB", "1023 GiB", "16384 PiB"]
         );
     }

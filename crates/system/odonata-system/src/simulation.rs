@@ -213,7 +213,7 @@ impl Simulation {
             let until = self.until();
             let pause = self.run_slice(until);
             // No pending events means the end only if no process has unfinished work.
-            if !self.group.all(!self.interrupt.was_heard())? {
+            if !self.group.all(!self.interrupt.was_raised())? {
                 break;
             }
             self.pause = match pause {

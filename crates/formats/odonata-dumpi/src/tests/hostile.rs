@@ -98,7 +98,7 @@ fn a_whole_file_is_without_fault() {
 
 /// The error of a file with these bytes, read to its end.
 fn refused(bytes: Vec<u8>) -> Option<String> {
-    let said = |fault: Box<Fault>| {
+    let refusal = |fault: Box<Fault>| {
         Some(format!(
             "byte {}: {}; expected {}",
             fault.offset, fault.problem, fault.expected
@@ -106,14 +106,14 @@ fn refused(bytes: Vec<u8>) -> Option<String> {
     };
     let mut records = match Records::new(Cursor::new(bytes), Incomplete::Refused) {
         Ok(records) => records,
-        Err(fault) => return said(fault),
+        Err(fault) => return refusal(fault),
     };
     let mut record = Record::default();
     loop {
         match records.read(&mut record) {
             Ok(true) => {}
             Ok(false) => return None,
-            Err(fault) => return said(fault),
+            Err(fault) => return refusal(fault),
         }
     }
 }
@@ -178,9 +178,9 @@ fn a_file_that_lacks_a_byte_or_has_one_more_anywhere_is_refused() {
 fn an_incomplete_file_is_reported_with_cause_and_position() {
     let whole = sample().finish();
     let (length, records) = (whole.len(), sample().bytes.len());
-    let said = |bytes: Vec<u8>| refused(bytes).expect("it is not whole");
+    let refusal = |bytes: Vec<u8>| refused(bytes).expect("it is not whole");
     assert_eq!(
-        said(whole[..records + 1].to_vec()),
+        refusal(whole[..records + 1].to_vec()),
         format!(
             "byte {}: the file ends without an index; expected an index at the end: the traced program died, or the \
              file was truncated",
@@ -188,14 +188,14 @@ fn an_incomplete_file_is_reported_with_cause_and_position() {
         )
     );
     assert_eq!(
-        said(whole[..length - 1].to_vec()),
+        refusal(whole[..length - 1].to_vec()),
         format!(
             "byte {}: a truncated index of 63 bytes; expected 64 bytes at the end of the file (40 to 56 from old \
              tracers)",
             length - 64
         )
     );
-    let appended = said([&whole[..], b"12345"].concat());
+    let appended = refusal([&whole[..], b"12345"].concat());
     assert!(
         appended.starts_with(&format!("byte {}: an index of up to 64 bytes, and 5 more", length - 64)),
         "{appended}"
@@ -204,7 +204,7 @@ fn an_incomplete_file_is_reported_with_cause_and_position() {
     let mut early = sample();
     early.bytes.extend(293u16.to_be_bytes());
     early.call("Wtime", &[]);
-    let found = said(early.finish());
+    let found = refusal(early.finish());
     assert!(
         found.contains(&format!("byte {records}: the last label, and")),
         "{found}"

@@ -195,7 +195,7 @@ impl JobControl {
         awaited.stop -= u16::from(stops);
         let (start, stop) = (starts && awaited.start == 0, stops && awaited.stop == 0);
         if starts {
-            turn.observers.job_end_is_heard::<M>(rank, number);
+            turn.observers.job_end_is_known::<M>(rank, number);
         }
         if start {
             turn.observers.job_may_start::<M>(rank, turn.now);

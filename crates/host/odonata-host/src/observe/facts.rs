@@ -208,7 +208,7 @@ pub(crate) trait Observer {
     fn ranks_have_ended<M: Uses>(&mut self, rank: u32, now: Time) {}
     /// `rank`, rank 0 of `job`, hears that a job has ended that `job` starts after.
     #[inline(always)]
-    fn job_end_is_heard<M: Uses>(&mut self, rank: u32, job: u16) {}
+    fn job_end_is_known<M: Uses>(&mut self, rank: u32, job: u16) {}
     /// All jobs that the job of `rank` starts after have ended.
     #[inline(always)]
     fn job_may_start<M: Uses>(&mut self, rank: u32, now: Time) {}

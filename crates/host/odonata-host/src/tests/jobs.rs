@@ -5,7 +5,7 @@ use super::*;
 use crate::job::effect::CONTROL_BYTES;
 use odonata_workload::{Arrival, Bursts, Pattern, Synthetic};
 
-fn traffic(pattern: Pattern, messages: Option<u64>, told: bool) -> Synthetic {
+fn traffic(pattern: Pattern, messages: Option<u64>, stopped_by_job: bool) -> Synthetic {
     Synthetic {
         pattern,
         bytes: 1_000,
@@ -13,7 +13,7 @@ fn traffic(pattern: Pattern, messages: Option<u64>, told: bool) -> Synthetic {
         bursts: None,
         messages,
         stop: None,
-        stopped_by_job: told,
+        stopped_by_job,
         itself: false,
     }
 }

@@ -79,7 +79,7 @@ fn a_call_to_an_absent_server_fails_after_all_timeouts_and_backoffs() {
             (tries + 1, tries, 0)
         );
         assert_eq!((servers[0], servers[1]), (jobs[0], Default::default()));
-        assert_eq!(losses(&machine).unheard, tries + 1);
+        assert_eq!(losses(&machine).while_down, tries + 1);
     }
 }
 
@@ -228,7 +228,7 @@ fn random_accesses_with_failures_complete_or_report_a_failure() {
     }
     assert!(completed > 100, "{completed}");
     assert!(
-        sum.lost() > 0 && sum.dropped > 0 && sum.unheard > 0 && sum.reads > 0,
+        sum.lost() > 0 && sum.dropped > 0 && sum.while_down > 0 && sum.reads > 0,
         "{sum:?}"
     );
 }

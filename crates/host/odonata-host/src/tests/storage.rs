@@ -258,7 +258,7 @@ fn a_full_server_reports_blocked_writes_without_a_drain_and_continues_with_one()
 fn striped(mut setup: Setup, stripe: u64, count: u32) -> Setup {
     let settings = Striped {
         stripe: Bytes(stripe),
-        count: StripeCount::Of(count),
+        count: StripeCount::Number(count),
         start: Start::Server(0),
     };
     let servers = setup.servers.len() as u32;

@@ -177,7 +177,7 @@ fn blame_changes_no_result() {
 #[test]
 fn flows_wait_for_packets_beside_them() {
     let mut net = flows(&Net::round(shape(1, 5, 2, 0)));
-    net.params.fidelities = Fidelities::Of([Fidelity::Packet, Fidelity::Flow, Fidelity::Flow].into());
+    net.params.fidelities = Fidelities::PerTraffic([Fidelity::Packet, Fidelity::Flow, Fidelity::Flow].into());
     net.params.coupling_interval = Some(Time(500 * CYCLE.0));
     let flow = of(B, message(Time(5_000 * CYCLE.0), 4, 0, 20_000 * FLIT));
     let script = named(vec![flow, of(A, message(CYCLE, 2, 0, 100_000 * FLIT))]);

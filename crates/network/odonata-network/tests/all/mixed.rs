@@ -24,7 +24,7 @@ fn mixed(net: &Net, flows: [bool; 2], interval: Time) -> Net {
     let mut net = net.clone();
     net.params.traffics = 2;
     let fidelities = flows.map(|flow| if flow { Fidelity::Flow } else { Fidelity::Packet });
-    net.params.fidelities = Fidelities::Of(fidelities.into());
+    net.params.fidelities = Fidelities::PerTraffic(fidelities.into());
     net.params.coupling_interval = Some(interval);
     net
 }

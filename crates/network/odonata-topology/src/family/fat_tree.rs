@@ -96,7 +96,7 @@ struct Place {
 
 /// The way down to a leaf router from a level.
 #[derive(Clone, Copy, Debug)]
-struct Way {
+struct Descent {
     /// The first router on top of its subtree.
     first: u32,
     /// The index of that subtree among the children of the next level.
@@ -110,7 +110,7 @@ pub struct FatTree {
     topology: Topology,
     places: Vec<Place>,
     /// `levels` entries per leaf router.
-    ways: Vec<Way>,
+    ways: Vec<Descent>,
     /// The index of a leaf router in `ways`.
     leaf_number: Vec<u32>,
     /// W_l by level, from W_0 = 1.
@@ -226,7 +226,7 @@ impl FatTree {
                 // The top level has no siblings.
                 let siblings = m.get(level).copied().unwrap_or(1);
                 let (first, child) = (first_of(level, subtree), subtree % siblings);
-                ways.push(Way { first, child });
+                ways.push(Descent { first, child });
                 subtree /= siblings;
             }
         }
@@ -327,7 +327,7 @@ impl FatTree {
     }
 
     #[inline]
-    fn way(&self, leaf: u32, level: u32) -> Way {
+    fn way(&self, leaf: u32, level: u32) -> Descent {
         self.ways[self.leaf_number[leaf as usize] as usize * self.shape.down.len() + level as usize - 1]
     }
 

@@ -21,7 +21,7 @@ pub struct Losses {
     /// Bytes that had come to a device for writes that were not acknowledged.
     pub dropped: u64,
     /// Requests that arrived while the server was away.
-    pub unheard: u64,
+    pub while_down: u64,
     /// Bytes of reads that were lost or belonged to a server that was away, and were read as never written or reported to the
     /// reader.
     pub reads: u64,
@@ -38,7 +38,7 @@ impl Losses {
         self.on_devices += other.on_devices;
         self.in_memory += other.in_memory;
         self.dropped += other.dropped;
-        self.unheard += other.unheard;
+        self.while_down += other.while_down;
         self.reads += other.reads;
     }
 }

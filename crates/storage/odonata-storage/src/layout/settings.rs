@@ -65,18 +65,18 @@ pub enum Start {
 /// How many servers a file is on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StripeCount {
-    /// All that there are.
+    /// All servers.
     #[default]
     All,
-    /// So many.
-    Of(u32),
+    /// This number.
+    Number(u32),
 }
 
 impl Serialize for StripeCount {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             StripeCount::All => serializer.serialize_str("all"),
-            StripeCount::Of(count) => serializer.serialize_u32(*count),
+            StripeCount::Number(count) => serializer.serialize_u32(*count),
         }
     }
 }
@@ -100,13 +100,13 @@ impl<'de> Deserialize<'de> for StripeCount {
 
             fn visit_u64<E: Error>(self, count: u64) -> Result<StripeCount, E> {
                 u32::try_from(count)
-                    .map(StripeCount::Of)
+                    .map(StripeCount::Number)
                     .map_err(|_| E::invalid_value(serde::de::Unexpected::Unsigned(count), &self))
             }
 
             fn visit_i64<E: Error>(self, count: i64) -> Result<StripeCount, E> {
                 u32::try_from(count)
-                    .map(StripeCount::Of)
+                    .map(StripeCount::Number)
                     .map_err(|_| E::invalid_value(serde::de::Unexpected::Signed(count), &self))
             }
         }
@@ -139,7 +139,7 @@ impl Layout {
         if stripe == Bytes::ZERO {
             return Err(Problem::new(key("stripe"), "a stripe of no bytes", "at least 1 B"));
         }
-        if let StripeCount::Of(count) = count
+        if let StripeCount::Number(count) = count
             && !(1..=servers).contains(&count)
         {
             let problem = format!("stripes on {count} of {servers} servers");

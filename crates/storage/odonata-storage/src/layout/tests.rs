@@ -4,7 +4,7 @@ use odonata_units::Bytes;
 fn striped(servers: u32, stripe: u64, count: u32, start: Start) -> (FileLayout, Striping) {
     let settings = Striped {
         stripe: Bytes(stripe),
-        count: StripeCount::Of(count),
+        count: StripeCount::Number(count),
         start,
     };
     match FileLayout::new(Layout::Striped(settings), servers, 1, "job") {
@@ -172,17 +172,17 @@ fn layouts_that_do_not_fit_the_machine_are_refused() {
         Layout::Striped(settings).check("storage.layout", 8)
     };
     assert!(check(&|_| ()).is_ok());
-    let said = |result: Result<(), odonata_units::Problem>| result.unwrap_err().problem;
+    let problem_of = |result: Result<(), odonata_units::Problem>| result.unwrap_err().problem;
     for (change, words) in [
         (
             (&|s: &mut Striped| s.stripe = Bytes(0)) as &dyn Fn(&mut Striped),
             "a stripe of no bytes",
         ),
-        (&|s| s.count = StripeCount::Of(0), "stripes on 0 of 8 servers"),
-        (&|s| s.count = StripeCount::Of(9), "stripes on 9 of 8 servers"),
+        (&|s| s.count = StripeCount::Number(0), "stripes on 0 of 8 servers"),
+        (&|s| s.count = StripeCount::Number(9), "stripes on 9 of 8 servers"),
         (&|s| s.start = Start::Server(8), "there is no server 8"),
     ] {
-        let text = said(check(change));
+        let text = problem_of(check(change));
         assert!(text.contains(words), "{text}");
     }
 }

@@ -61,7 +61,7 @@ impl Servers {
         let parts = &mut self.parts;
         let up = up && !parts.failures.are_all_away(now, parts.devices.of(server));
         if !up {
-            parts.failures.losses_of::<M>(server, owner).unheard += 1;
+            parts.failures.losses_of::<M>(server, owner).while_down += 1;
         }
         up
     }

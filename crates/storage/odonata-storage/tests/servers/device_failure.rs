@@ -125,7 +125,7 @@ fn a_server_without_devices_answers_no_request() {
     }
     rig.run::<Plain>();
     rig.servers.measured().audit().unwrap();
-    assert_eq!((rig.answers.len(), losses(&rig).unheard), (2, 1));
+    assert_eq!((rig.answers.len(), losses(&rig).while_down), (2, 1));
 }
 
 /// Scenes of random operations in which devices fail in addition to servers.

@@ -69,7 +69,7 @@ fn what_was_acknowledged_is_lost_and_what_was_not_is_dropped() {
         on_devices: 5 * MB,
         in_memory: 0,
         dropped: 3 * MB,
-        unheard: 2,
+        while_down: 2,
         reads: 0,
     };
     assert_eq!(losses(&rig), expected);
@@ -296,7 +296,7 @@ fn whatever_fails_every_byte_is_somewhere_or_lost() {
         }
     }
     assert!(
-        sum.lost() > 0 && sum.dropped > 0 && sum.unheard > 0 && sum.reads > 0 && unanswered > 0,
+        sum.lost() > 0 && sum.dropped > 0 && sum.while_down > 0 && sum.reads > 0 && unanswered > 0,
         "{sum:?}"
     );
 }

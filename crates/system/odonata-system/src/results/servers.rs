@@ -67,7 +67,7 @@ row! {
         #[unit = "bytes"]
         lost_reads_bytes: u64,
         /// Requests that arrived while it was down.
-        unheard_requests: u64,
+        requests_while_down: u64,
         /// Attempts of requests to it that timed out (storage.client).
         timeouts: u64,
         /// Requests resent to it.
@@ -135,7 +135,7 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<ServerRow> {
             dropped_bytes: losses.dropped,
             removed_bytes: removed[server],
             lost_reads_bytes: losses.reads,
-            unheard_requests: losses.unheard,
+            requests_while_down: losses.while_down,
             timeouts: retries.timeouts,
             retries: retries.retries,
             rerouted_bytes: retries.rerouted,

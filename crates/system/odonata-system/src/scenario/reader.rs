@@ -363,8 +363,12 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
             // Serde would fill a struct from an array by position.
             _ => {
                 // A type that describes its table better than its name does sets `serde(expecting)`.
-                let said = (&visitor as &dyn Expected).to_string();
-                Err(self.wrong(if said.starts_with("a table") { &said } else { "a table" }))
+                let expected = (&visitor as &dyn Expected).to_string();
+                Err(self.wrong(if expected.starts_with("a table") {
+                    &expected
+                } else {
+                    "a table"
+                }))
             }
         }
     }

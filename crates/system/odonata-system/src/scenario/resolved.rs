@@ -73,7 +73,7 @@ impl Resolved {
         let first = of_jobs.next().unwrap_or(self.network.fidelity);
         match of_jobs.all(|other| other == first) {
             true => Fidelities::Same(first),
-            false => Fidelities::Of(self.jobs.iter().flat_map(|job| [self.fidelity_of(job); 2]).collect()),
+            false => Fidelities::PerTraffic(self.jobs.iter().flat_map(|job| [self.fidelity_of(job); 2]).collect()),
         }
     }
 

@@ -34,7 +34,7 @@ fn change(factor: f64) -> String {
 mod tests {
     use super::*;
 
-    fn told(threads: usize, share: f64, clock: f64, cpu: f64) -> String {
+    fn reason(threads: usize, share: f64, clock: f64, cpu: f64) -> String {
         let trial = ThreadTrial {
             fewer: 1,
             more: 2,
@@ -52,11 +52,11 @@ mod tests {
     #[test]
     fn the_choice_is_told_with_what_was_measured() {
         assert_eq!(
-            told(1, 0.97, 0.97, 1.71),
+            reason(1, 0.97, 0.97, 1.71),
             "1 thread: 2 took 3% less elapsed time (25% less would pay) and 71% more CPU time"
         );
         assert_eq!(
-            told(2, 0.62, 0.59, 1.12),
+            reason(2, 0.62, 0.59, 1.12),
             "2 threads for 62% of the events: 41% less elapsed time and 12% more CPU time than with 1"
         );
         let untried = ThreadFigures {

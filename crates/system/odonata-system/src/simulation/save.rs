@@ -50,7 +50,7 @@ impl Simulation {
         if let Some(Pause::Lost(text)) = &self.pause {
             return Err(io::Error::other(text.clone()));
         }
-        if !self.group.all(!self.interrupt.was_heard()).map_err(io::Error::other)? {
+        if !self.group.all(!self.interrupt.was_raised()).map_err(io::Error::other)? {
             return Err(io::Error::other("it ended within an event"));
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -123,7 +123,7 @@ impl Simulation {
         loop {
             let pause = scheduler.run(until, SLICE);
             let is_over = matches!(pause, Pause::Idle | Pause::TimeLimit);
-            if self.interrupt.was_heard() || !(is_over || pause == Pause::Budget) {
+            if self.interrupt.was_raised() || !(is_over || pause == Pause::Budget) {
                 return None;
             }
             let spent = (begin.elapsed(), cpu_time().saturating_sub(cpu_begin));

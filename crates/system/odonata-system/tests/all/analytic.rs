@@ -188,8 +188,8 @@ fn a_schedule_that_waits_for_a_missing_message_fails_by_name() {
     .unwrap();
     let results = run_in(&folder, &text("[[jobs]]\ntrace = \"s.goal\"\n"), &[]);
     assert_eq!(*results.outcome(), Outcome::ProgramError);
-    let said = results.run_json().to_string();
-    assert!(said.contains("task 0 of rank 1"), "{said}");
+    let json = results.run_json().to_string();
+    assert!(json.contains("task 0 of rank 1"), "{json}");
     fs::remove_dir_all(&folder).unwrap();
 }
 

@@ -427,14 +427,14 @@ fn damage_is_named_wherever_it_is() {
             _ => "the snapshot is damaged: its checksum is wrong",
         };
         assert_eq!(message(&wrong), expected, "byte {at}");
-        let said = message(&whole[..at]);
+        let text = message(&whole[..at]);
         assert!(
-            said.starts_with(if at < 16 {
+            text.starts_with(if at < 16 {
                 "this is not a snapshot"
             } else {
                 "the snapshot is damaged"
             }),
-            "{said}"
+            "{text}"
         );
     }
     let longer = [&whole[..], &[0; 40]].concat();

@@ -72,11 +72,14 @@ fn a_job_uses_other_servers_and_reports_lost_data() {
     // Servers 0 and 3 keep running; data for the others were sent to them, or to server 2 when it was back.
     for server in [0, 3] {
         assert_eq!(
-            (rows.servers[server].lost_bytes, rows.servers[server].unheard_requests),
+            (
+                rows.servers[server].lost_bytes,
+                rows.servers[server].requests_while_down
+            ),
             (0, 0)
         );
     }
-    assert!(rows.servers[1].unheard_requests > 0 && rows.servers[1].lost_bytes > 0);
+    assert!(rows.servers[1].requests_while_down > 0 && rows.servers[1].lost_bytes > 0);
 }
 
 #[test]

@@ -208,12 +208,12 @@ fn jobs_ranks_and_a_period_are_selected_and_cut_rows_are_reported() {
     assert_eq!(few.digest(), digest);
     assert_eq!((few.rows().calls.len(), few.rows().accesses.len()), (10, 10));
     let detail = few.run_json()["detail"].as_str().unwrap().to_owned();
-    let said = format!(
+    let sentence = format!(
         "run.timeline.rows is too small: the timeline has 10 of {} calls, 10 of ",
         all.calls.len()
     );
     assert!(
-        detail.contains(&said) && detail.contains(" accesses of servers"),
+        detail.contains(&sentence) && detail.contains(" accesses of servers"),
         "{detail}"
     );
 }

@@ -199,7 +199,7 @@ impl Observer for LostTime {
         self.stamps.is_complete::<M>(Dependent::Ended(rank), now);
     }
 
-    fn job_end_is_heard<M: Uses>(&mut self, rank: u32, job: u16) {
+    fn job_end_is_known<M: Uses>(&mut self, rank: u32, job: u16) {
         start::concerns(&mut self.stamps, job);
         self.stamps.needs_current::<M>(Dependent::Awaited(rank));
     }

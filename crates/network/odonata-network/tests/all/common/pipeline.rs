@@ -96,11 +96,11 @@ struct InVc {
     buffer: VecDeque<Flit>,
     state: State,
     /// The routing decision: possible outputs.
-    way: Option<Vec<Way>>,
+    way: Option<Vec<Candidate>>,
 }
 
 /// Output and level, the header behind, and whether room for one more packet is required.
-type Way = (usize, usize, Header, bool);
+type Candidate = (usize, usize, Header, bool);
 
 struct Router {
     inputs: Vec<InVc>,
@@ -131,7 +131,7 @@ impl Arbiters {
     }
 
     /// A separable allocator.
-    fn allocate(&mut self, (allocator, rounds, arbitration): How, asked: &Asked) -> Vec<(usize, usize)> {
+    fn allocate(&mut self, (allocator, rounds, arbitration): Allocation, asked: &Asked) -> Vec<(usize, usize)> {
         let (rows, columns) = (self.inputs.len(), self.outputs.len());
         if asked.iter().flatten().all(Option::is_none) {
             return Vec::new();
@@ -204,7 +204,7 @@ fn transposed(asked: &Asked) -> Asked {
 }
 
 /// The side that chooses first, the number of rounds, and the arbitration.
-type How = (Allocator, u32, Arbitration);
+type Allocation = (Allocator, u32, Arbitration);
 
 struct Nic {
     packets: VecDeque<usize>,
@@ -604,7 +604,7 @@ impl<'a> Machine<'a> {
             let cell = &mut r.inputs[input];
             cell.state = State::Active(wire, vc, over);
             let (ways, packet) = (cell.way.take().unwrap(), cell.buffer[0].packet);
-            let is_it = |way: &&Way| way.0 == wire && self.span(wire, way.1).contains(&vc);
+            let is_it = |way: &&Candidate| way.0 == wire && self.span(wire, way.1).contains(&vc);
             let header = ways.iter().find(is_it).unwrap().2;
             self.packets[packet].header = header;
             self.wires[wire].vcs[vc].owner = Some(input);

@@ -303,13 +303,13 @@ fn one(at: &str, size: Size, workload: &mut Workload, machine: &r::Resolved) -> 
 /// The problem that a program found in its parameters, which are at key `at`: "KEY is VALUE: expected WHAT" refers to
 /// that key.
 fn of_program(at: String, problem: &str, workload: &Workload) -> Problem {
-    let Some((said, expected)) = problem.split_once(": expected ") else {
+    let Some((found, expected)) = problem.split_once(": expected ") else {
         return Problem::new(at, problem, "");
     };
     let parameters = serde_json::to_value(workload).unwrap_or_default();
     let has = |word: &&str| parameters[workload.kind()].get(*word).is_some();
-    let key = said.split_once(" is ").map(|(word, _)| word).filter(has);
-    Problem::new(key.map_or(at.clone(), |key| format!("{at}.{key}")), said, expected)
+    let key = found.split_once(" is ").map(|(word, _)| word).filter(has);
+    Problem::new(key.map_or(at.clone(), |key| format!("{at}.{key}")), found, expected)
 }
 
 /// The same workload on a balanced grid, if extents were given.

@@ -185,19 +185,19 @@ fn files_that_are_not_those_of_the_processes_that_saved_a_run_are_refused() {
             snapshot.map(|_| ()).map_err(|error| (error.message, error.expected))
         })
     };
-    let said = |message: &str, expected: &str| Err((message.to_owned(), expected.to_owned()));
+    let refusal = |message: &str, expected: &str| Err((message.to_owned(), expected.to_owned()));
     for processes in 1..=4 {
         assert_eq!(
             open(processes, &|process| file("new", process)),
             vec![Ok(()); processes]
         );
     }
-    let many = said(
+    let many = refusal(
         "the run was saved in 4 parts, and 5 processes would resume it",
         "4 processes at most",
     );
     assert_eq!(open(5, &|process| file("new", process)), vec![many; 5]);
-    let swapped = said(
+    let swapped = refusal(
         "the snapshot belongs to process 0 of 2",
         "the snapshot of process 1 of 2",
     );
@@ -216,7 +216,7 @@ fn files_that_are_not_those_of_the_processes_that_saved_a_run_are_refused() {
     let alone = |process| Snapshot::file_in(&scratch.0, process);
     let sequential = load(LONG, &["run.scheduler=sequential"]);
     Simulation::new(sequential).unwrap().save_to(&alone(0)).unwrap();
-    let one = said(
+    let one = refusal(
         "the run was saved in one piece, and 2 processes would resume it",
         "one process; only runs of a parallel scheduler can be shared by processes",
     );

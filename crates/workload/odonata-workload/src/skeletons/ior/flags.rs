@@ -342,8 +342,8 @@ mod tests {
             useexistingtestfile usefileview useo_direct usesharedfilepointer usestrideddatatype verbose \
             warningAsErrors writefile";
         for name in names.split_whitespace() {
-            let said = parse(&format!("-O {name}=1")).err().unwrap_or_default();
-            assert!(!said.contains("has no parameter of this name"), "{said}");
+            let message = parse(&format!("-O {name}=1")).err().unwrap_or_default();
+            assert!(!message.contains("has no parameter of this name"), "{message}");
         }
         let line = parse("-w --posix.odirect --random-offset-seed 7 --collective").unwrap();
         assert_eq!(
