@@ -19,13 +19,13 @@
 use crate::core::{Core, Stop, after, halt_end};
 use crate::saved::{Damaged, Loader, Saver};
 use crate::scheduler::Pause;
-use crate::wheel::{BUCKETS, Scheduled, Wheel};
+use crate::wheel::{BUCKETS, CLUSTER_QUEUES, Scheduled, Wheel};
 use crate::{Cell, Lp, Model, Partition, Saved, Time};
 use std::ops::Range;
 
 /// Total buckets of all event queues; each queue has at least [`FEWEST_BUCKETS`], or [`LEAST_BUCKETS`] if there are
 /// very many queues.
-const ALL_BUCKETS: usize = 8 * BUCKETS;
+const ALL_BUCKETS: usize = CLUSTER_QUEUES * BUCKETS;
 const FEWEST_BUCKETS: usize = 512;
 const LEAST_BUCKETS: usize = 64;
 const MANY: usize = 4096;

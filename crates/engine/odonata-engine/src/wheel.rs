@@ -25,6 +25,8 @@ use std::cmp::Reverse;
 
 /// Default number of buckets. A bucket takes 4 bytes.
 pub const BUCKETS: usize = 8192;
+/// Default number of buckets of all clusters of a part, in queues of [`BUCKETS`].
+pub const CLUSTER_QUEUES: usize = 8;
 /// Target number of events per opened bucket. Values of 3 and 12 give the same run time.
 const TARGET: u64 = 10;
 /// Opened buckets between two measurements of the density; fewer for fewer buckets, where a fitting width matters more.
@@ -115,6 +117,11 @@ pub struct Wheel<E> {
     /// Buckets opened since the last fit of the width, and their events.
     opened: u64,
     opened_events: u64,
+}
+
+/// Bytes of an empty queue of `buckets` buckets: a slot and a bit for each.
+pub const fn empty_bytes(buckets: usize) -> usize {
+    buckets * size_of::<u32>() + buckets / 8
 }
 
 impl<E: Copy> Wheel<E> {

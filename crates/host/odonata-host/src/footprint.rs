@@ -7,6 +7,7 @@ use crate::mpi::calls::Call;
 use crate::mpi::matching::Queues;
 use crate::mpi::request::RequestCell;
 use crate::mpi::sequence;
+use crate::observe::exposed::ExposedTime;
 use crate::rank::Rank;
 use crate::rank::activity::Activity;
 use crate::source::Source;
@@ -54,3 +55,5 @@ pub const RECORD: u64 = {
 };
 /// Bytes of metrics per rank.
 pub const METRICS: u64 = size_of::<(u32, RankMetrics)>() as u64;
+/// Bytes of exposed time per rank: all ranks record it if any program states its parallelism.
+pub const EXPOSED: u64 = size_of::<(u32, ExposedTime)>() as u64;

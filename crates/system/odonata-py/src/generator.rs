@@ -27,6 +27,9 @@ const KEPT: usize = 768;
 /// Operations fetched together, because taking the interpreter's lock is slow.
 const TOGETHER: u32 = 64;
 
+/// Bytes of a generator: its object and a frame of some twenty variables, by `sys.getsizeof`.
+const GENERATOR: u64 = 512;
+
 /// The Python side.
 const MODULE: &str = "odonata.programs.rank_programs";
 
@@ -404,6 +407,12 @@ impl Program for Generated {
 
     fn runs_user_code(&self) -> bool {
         true
+    }
+
+    /// The last operations, in a buffer that grows by doubling, and the generator.
+    fn bytes_per_rank(&self, operations: u64) -> u64 {
+        let kept = operations.min(u64::from(TOGETHER) + KEPT as u64).next_power_of_two();
+        kept * size_of::<Made>() as u64 + GENERATOR
     }
 
     fn describe(&self) -> String {

@@ -241,7 +241,7 @@ fn report(whole: &Scenario) -> Result<Report, Problem> {
     };
     let need = (parallel.as_ref()).map(|parallel| {
         let vcs = build::virtual_channels(scenario, &routing);
-        Need::probable(scenario, vcs, &estimate, parallel.spread())
+        Need::probable(scenario, vcs, &estimate, parallel.spread(), available.taken)
     });
     Ok(Report {
         name: scenario.name.clone(),

@@ -140,7 +140,7 @@ impl Simulation {
         let here = share_of(&schedule, process, processes).map_err(locate)?;
         spread.parts = ranges(&schedule, here.clone()).len() as u64;
         let vcs = build::virtual_channels(&resolved, plan.routing());
-        let need = Need::probable(&resolved, vcs, &schedule.estimate, spread);
+        let need = Need::probable(&resolved, vcs, &schedule.estimate, spread, available.taken);
         warnings.extend(need.doubt(&available));
         let parts = plan.parts(&ranges(&schedule, here.clone()));
         let scheduler = start(&schedule, here.start, parts, transport).map_err(locate)?;

@@ -150,6 +150,12 @@ pub trait Program: Send + Sync + std::fmt::Debug {
         None
     }
 
+    /// Bytes that the program itself holds for a rank that has had this many operations, besides cursor and memory.
+    fn bytes_per_rank(&self, operations: u64) -> u64 {
+        let _ = operations;
+        0
+    }
+
     /// Number of memory words per rank besides the cursor. If nonzero, operations come from
     /// [`next_with`](Program::next_with), all in stream 0.
     fn memory(&self) -> usize {
@@ -276,6 +282,10 @@ impl<P: Program + ?Sized> Program for Arc<P> {
 
     fn phases(&self) -> Option<(&[Arc<dyn Program>], u32)> {
         (**self).phases()
+    }
+
+    fn bytes_per_rank(&self, operations: u64) -> u64 {
+        (**self).bytes_per_rank(operations)
     }
 
     fn memory(&self) -> usize {

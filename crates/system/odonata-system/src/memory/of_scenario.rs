@@ -11,7 +11,7 @@ use crate::estimate::Estimate;
 use crate::results::RowCounts;
 use crate::scenario::resolved::{Algorithm, Resolved, RouterModel, Workload};
 use crate::warnings::Warning;
-use odonata_engine::wheel::Scheduled;
+use odonata_engine::wheel::{BUCKETS, CLUSTER_QUEUES, Scheduled, empty_bytes};
 use odonata_host::{PathRecord, footprint};
 use odonata_machine::Event;
 use odonata_network::{
@@ -20,7 +20,8 @@ use odonata_network::{
 };
 use odonata_topology::{LinkClass, Topology};
 
-/// Memory of the program itself: Python, its libraries, its code. Measured as the peak of runs of a few nodes.
+/// Least memory of the program itself: Python, its libraries, its code. Measured as the peak of runs of a few nodes, since
+/// a run loads libraries after its check. A process that holds more counts in full.
 const PROGRAM: u64 = 100 << 20;
 
 /// Buffers for writing a table: at most, and as a multiple of the table; measured likewise.
@@ -32,17 +33,11 @@ const FILLED: f64 = 0.75;
 /// Measured factor of a divided machine: its parts have indices, and both sides of a cut have a state.
 const DIVIDED: f64 = 1.2;
 
-/// Bytes of an event queue, of which each part has one.
-const QUEUE: u64 = 256 << 10;
-
 /// Bytes of a pending event and of its link to the next.
 const EVENT: u64 = (size_of::<Scheduled<Event>>() + size_of::<u32>()) as u64;
 
 /// Maximum number of ranks with which a rank has messages in flight at the same time.
 const MOST_PARTNERS: f64 = 32.0;
-
-/// Bytes of a Python generator with its frame and its last operations.
-const GENERATOR: u64 = 32 << 10;
 
 impl Need {
     /// The least need of a run of `scenario`, with the fewest virtual channels.
@@ -99,24 +94,36 @@ impl Need {
         if let Some((what, bytes)) = tables {
             need.add(what, "network.routing.algorithm", bytes);
         }
-        for job in &scenario.jobs {
+        let programs: Vec<_> = scenario.jobs.iter().map(|job| job.program().ok().flatten()).collect();
+        let states = programs.iter().flatten().any(|program| program.has_parallelism());
+        let exposed = if states { footprint::EXPOSED } else { 0 };
+        for (job, program) in scenario.jobs.iter().zip(&programs) {
             let synthetic = matches!(*job.workload, Workload::Synthetic(_));
-            let words = match job.program() {
-                Ok(Some(program)) => odonata_host::footprint::words(program.memory()),
-                _ => 0,
-            };
-            let of_all =
-                share(u64::from(*job.ranks).saturating_mul(footprint::of_a_rank(*job.ranks, synthetic, words)));
+            let words = program.as_ref().map_or(0, |program| footprint::words(program.memory()));
+            let of_a_rank = footprint::of_a_rank(*job.ranks, synthetic, words) + exposed;
+            let of_all = share(u64::from(*job.ranks).saturating_mul(of_a_rank));
             let what = format!("{} ranks of {}", *job.ranks, job.name);
             need.add(what, format!("jobs.{}.ranks", job.entry), of_all);
         }
-        need.add("event queues", "run.parts", spread.parts * QUEUE);
+        // A single part may run in clusters.
+        let queues = if spread.parts == 1 {
+            CLUSTER_QUEUES as u64
+        } else {
+            spread.parts
+        };
+        need.add("event queues", "run.parts", queues * empty_bytes(BUCKETS) as u64);
         need.idle = need.sum();
         need
     }
 
-    /// The probable peak of a run of `scenario`.
-    pub(crate) fn probable(scenario: &Resolved, vcs: VirtualChannels, estimate: &Estimate, spread: Spread) -> Need {
+    /// The probable peak of a run of `scenario` in this process, which has taken so much `before` it.
+    pub(crate) fn probable(
+        scenario: &Resolved,
+        vcs: VirtualChannels,
+        estimate: &Estimate,
+        spread: Spread,
+        before: u64,
+    ) -> Need {
         let divided = spread.parts * spread.processes > 1;
         let mut need = Need::idle(scenario, vcs, spread, if divided { DIVIDED } else { 1.0 });
         let state = need.sum() - need.items.first().map_or(0, |graph| graph.bytes);
@@ -136,7 +143,7 @@ impl Need {
             records,
         );
         need.add("tables of results", "", ending);
-        need.add("the program itself", "", PROGRAM);
+        need.add("the program itself", "", before.max(PROGRAM));
         need
     }
 
@@ -210,10 +217,12 @@ fn traffic(scenario: &Resolved, vcs: VirtualChannels, estimate: &Estimate, sprea
             let what = format!("calls and partners of the ranks of {}", job.name);
             need.add(what, format!("jobs.{}.ranks", job.entry), bytes(calls, 1));
         }
-        if matches!(*job.workload, Workload::Python(_)) {
+        if let Workload::Python(python) = &*job.workload {
             let what = format!("generators of {} and their last operations", job.name);
-            let of_all = f64::from(*job.ranks) * GENERATOR as f64;
-            need.add(what, format!("jobs.{}.ranks", job.entry), bytes(of_all, 1));
+            let ranks = f64::from(*job.ranks);
+            let of_a_rank = python.program().bytes_per_rank((one.operations / ranks) as u64);
+            let of_all = (ranks * of_a_rank as f64 / processes) as u64;
+            need.add(what, format!("jobs.{}.ranks", job.entry), of_all);
         }
     }
     if *scenario.run.blame {

@@ -1,8 +1,9 @@
 //! Tests that a job alone behaves as beside other jobs that do not disturb it, on the same nodes.
 
+use crate::common;
+use crate::common::finish as run;
 use odonata_system::scenario::resolved::Workload;
-use odonata_system::{Outcome, Results, Simulation, Time, scenario};
-use std::time::Duration;
+use odonata_system::{Outcome, Time, scenario};
 
 /// Three jobs on 72 nodes that share links and servers; the last one is open-loop.
 const MIX: &str = r#"
@@ -38,14 +39,7 @@ workload = { uniform = { bytes = "3 KiB", mean_interval = "2 us", messages = 40 
 "#;
 
 fn load(text: &str, overrides: &[&str]) -> scenario::Scenario {
-    let overrides: Vec<String> = overrides.iter().map(|&o| o.into()).collect();
-    scenario::load(text, "test.toml", &overrides, None, ".").unwrap()
-}
-
-fn run(scenario: scenario::Scenario) -> Results {
-    let mut simulation = Simulation::new(scenario).unwrap();
-    while !simulation.advance(Duration::from_secs(60)).finished {}
-    simulation.finish(false)
+    common::load(text, overrides).unwrap()
 }
 
 #[test]

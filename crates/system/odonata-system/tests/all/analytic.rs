@@ -1,12 +1,12 @@
 //! The analytic form of the network: closed forms of the LogGP model, GOAL schedules under LogGOPS, and what it
 //! refuses.
 
+use crate::common::{finish, load_in};
 use crate::everywhere::{JOBS, assert_one_digest};
 use odonata_system::results::Rows;
-use odonata_system::{Outcome, Results, Simulation, scenario};
+use odonata_system::{Outcome, Results, scenario};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// In ns: L, o of sends and of receives, g; G in ns per byte.
 const L: f64 = 1000.0;
@@ -34,12 +34,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn run_in(folder: &Path, text: &str, overrides: &[&str]) -> Results {
-    let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
-    let scenario = scenario::load(text, "s.toml", &overrides, None, folder.to_str().unwrap())
-        .unwrap_or_else(|error| panic!("{error}"));
-    let mut simulation = Simulation::new(scenario).unwrap();
-    while !simulation.advance(Duration::from_secs(60)).finished {}
-    simulation.finish(false)
+    finish(load_in(folder, text, overrides).unwrap_or_else(|error| panic!("{error}")))
 }
 
 /// The rows of a run that completes.

@@ -1,9 +1,9 @@
 //! Cables with a bandwidth or latency of their own, from a map of cables.
 
+use crate::common::{finish, load_in};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use odonata_system::{Outcome, Results, Simulation, scenario};
+use odonata_system::{Outcome, Results, scenario};
 
 /// A ring of four routers with a node each. Ranks 0 and 1 are on neighbors, over the cable between routers 0 and 1.
 const RING: &str = r#"
@@ -40,11 +40,7 @@ impl Drop for Folder {
 }
 
 fn run(text: &str, overrides: &[&str], folder: &Path) -> Results {
-    let overrides: Vec<String> = overrides.iter().map(|&o| o.into()).collect();
-    let scenario = scenario::load(text, "test.toml", &overrides, None, folder).unwrap_or_else(|e| panic!("{e:?}"));
-    let mut simulation = Simulation::new(scenario).unwrap();
-    while !simulation.advance(Duration::from_secs(60)).finished {}
-    let results = simulation.finish(false);
+    let results = finish(load_in(folder, text, overrides).unwrap_or_else(|error| panic!("{error:?}")));
     assert_eq!(results.outcome(), &Outcome::Completed);
     results
 }

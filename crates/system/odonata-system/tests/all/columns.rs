@@ -3,10 +3,10 @@
 //! The machine has links of all four classes. Two jobs share it, one with messages and one with I/O that waits for
 //! space, memory and devices.
 
-use std::time::Duration;
+use crate::common::run;
 
+use odonata_system::Outcome;
 use odonata_system::results::{JobRow, Rows};
-use odonata_system::{Outcome, Simulation, scenario};
 
 /// 4 GB/s everywhere: the payload of a link divided by its rate is the time in which it transmits.
 const RATE: f64 = 4e9;
@@ -63,10 +63,7 @@ workload = { checkpoint = { total = "800 KiB", interval = "10 us" } }
 "#;
 
 fn rows() -> Rows {
-    let scenario = scenario::load(SCENARIO, "columns.toml", &[], None, ".").unwrap();
-    let mut simulation = Simulation::new(scenario).unwrap();
-    while !simulation.advance(Duration::from_secs(60)).finished {}
-    let results = simulation.finish(false);
+    let results = run(SCENARIO, &[]);
     assert_eq!(*results.outcome(), Outcome::Completed);
     results.rows().clone()
 }
@@ -403,10 +400,7 @@ fn each_class_of_nodes_injects_at_its_own_rate() {
              [[jobs]]\nranks = 1\nworkload = {{ cosmoflow = {{ iterations = 1, sample = \"64 MB\", compute = \"0 s\", \
              io = \"{io}\", pipelined = false }} }}\n"
         );
-        let scenario = scenario::load(&text, "nic.toml", &[], None, ".").unwrap_or_else(|error| panic!("{error}"));
-        let mut simulation = Simulation::new(scenario).unwrap();
-        while !simulation.advance(Duration::from_secs(60)).finished {}
-        let results = simulation.finish(false);
+        let results = run(&text, &[]);
         assert_eq!(*results.outcome(), Outcome::Completed);
         results.rows().io[0].end_s - results.rows().io[0].start_s
     };

@@ -1,7 +1,8 @@
 //! Scenarios in cycles and flits.
 
+use crate::common;
 use odonata_system::scenario::resolved::Workload;
-use odonata_system::scenario::{self, InputError, Scenario};
+use odonata_system::scenario::{InputError, Scenario};
 use odonata_units::{Bandwidth, Bytes, Time};
 use odonata_workload::skeletons::Skeleton;
 
@@ -9,8 +10,7 @@ const MACHINE: &str = "[machine.dragonfly]\ngroups = 3\nrouters_per_group = 2\nn
                        global_ports_per_router = 1\n";
 
 fn try_load(text: &str, overrides: &[&str]) -> Result<Scenario, InputError> {
-    let overrides: Vec<String> = overrides.iter().map(|&setting| setting.into()).collect();
-    scenario::load(&format!("{text}{MACHINE}"), "scenario.toml", &overrides, None, "")
+    common::load(&format!("{text}{MACHINE}"), overrides)
 }
 
 fn load(text: &str) -> Scenario {

@@ -1,18 +1,10 @@
 //! Runs that end before everything requested is done: the outcome reports it, with the progress.
 
+use crate::common::run;
 use odonata_engine::Time;
-use odonata_system::{Outcome, Results, Simulation, scenario};
-use std::time::Duration;
+use odonata_system::{Outcome, Results};
 
 const RING: &str = "[machine.torus]\ndims = [4]\n";
-
-fn run(text: &str, overrides: &[&str]) -> Results {
-    let overrides: Vec<String> = overrides.iter().map(|&o| o.into()).collect();
-    let scenario = scenario::load(text, "test.toml", &overrides, None, ".").unwrap();
-    let mut simulation = Simulation::new(scenario).unwrap();
-    while !simulation.advance(Duration::from_secs(60)).finished {}
-    simulation.finish(false)
-}
 
 fn ring(rest: &str) -> Results {
     run(&format!("{RING}{rest}"), &[])

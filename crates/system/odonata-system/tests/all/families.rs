@@ -1,7 +1,8 @@
 //! Runs on machines of every family: everything arrives, and the digest depends neither on scheduler nor on parts.
 
+use crate::common::finish;
 use odonata_network::routing::algorithms;
-use odonata_system::{Outcome, Results, Simulation, check, prove, scenario};
+use odonata_system::{Outcome, Results, check, prove, scenario};
 use odonata_topology::FamilyName;
 use std::time::Duration;
 
@@ -50,9 +51,7 @@ fn text(machine: &str, nodes: u32, algorithm: &str, more: &str) -> String {
 
 fn run(text: &str) -> Results {
     let scenario = scenario::load(text, "test.toml", &[], None, FOLDER).unwrap_or_else(|error| panic!("{error}"));
-    let mut simulation = Simulation::new(scenario).unwrap_or_else(|error| panic!("{error}"));
-    while !simulation.advance(Duration::from_secs(60)).finished {}
-    simulation.finish(false)
+    finish(scenario)
 }
 
 #[test]

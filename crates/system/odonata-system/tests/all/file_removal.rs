@@ -1,9 +1,9 @@
 //! Removal of files in scenarios: their space is free, and every byte has one state, on all tiers and schedulers.
 
-use std::time::Duration;
+use crate::common;
 
 use odonata_system::results::Rows;
-use odonata_system::{Outcome, Results, Simulation, scenario};
+use odonata_system::{Outcome, Results};
 
 /// 24 nodes on 12 routers in three groups.
 const MACHINE: &str = r#"
@@ -42,12 +42,8 @@ fn job(ranks: u32, workload: &str) -> String {
 }
 
 fn run(storage: &str, job: &str, overrides: &[&str]) -> Results {
-    let overrides: Vec<String> = overrides.iter().map(|&one| one.into()).collect();
     let text = format!("{MACHINE}{storage}{job}");
-    let loaded = scenario::load(&text, "removal.toml", &overrides, None, ".");
-    let mut simulation = Simulation::new(loaded.unwrap_or_else(|error| panic!("{error}\n{text}"))).unwrap();
-    while !simulation.advance(Duration::from_secs(60)).finished {}
-    simulation.finish(false)
+    common::run(&text, overrides)
 }
 
 fn completed(storage: &str, job: &str, overrides: &[&str]) -> (Rows, String) {

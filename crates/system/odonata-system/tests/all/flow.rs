@@ -1,9 +1,9 @@
 //! The flow-level form of the network: closed forms, conservation, one digest on every scheduler, and what it refuses.
 
+use crate::common::completed as run;
 use crate::everywhere::{JOBS, assert_one_digest};
 use odonata_system::results::Rows;
-use odonata_system::{Outcome, Results, Simulation, scenario};
-use std::time::Duration;
+use odonata_system::scenario;
 
 /// 32 nodes; links of terminals carry 10 bytes per ns, so that they are the slowest.
 fn text(network: &str, jobs: &str) -> String {
@@ -20,17 +20,6 @@ fn text(network: &str, jobs: &str) -> String {
 }
 
 const FLOW: &str = "fidelity = \"flow\"";
-
-fn run(text: &str, overrides: &[&str]) -> Results {
-    let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
-    let scenario =
-        scenario::load(text, "s.toml", &overrides, None, "").unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let mut simulation = Simulation::new(scenario).unwrap();
-    while !simulation.advance(Duration::from_secs(60)).finished {}
-    let results = simulation.finish(false);
-    assert_eq!(*results.outcome(), Outcome::Completed, "{overrides:?}");
-    results
-}
 
 fn rows(text: &str) -> Rows {
     run(text, &[]).rows().clone()

@@ -1,10 +1,10 @@
 //! Nodes with several network interfaces: closed forms of striping and of affinity, every family, one digest on every
 //! scheduler, and what is refused.
 
+use crate::common::{finish, load};
 use crate::everywhere::assert_one_digest;
-use odonata_system::{Outcome, Results, Simulation, scenario};
+use odonata_system::{Outcome, Results, scenario};
 use odonata_topology::FamilyName;
-use std::time::Duration;
 
 /// A router with 8 links to nodes of 10 bytes per ns, and 3 more such routers. No cost depends on the bytes but the links'.
 fn text(interfaces: u32, nic: &str, jobs: &str) -> String {
@@ -19,11 +19,7 @@ fn text(interfaces: u32, nic: &str, jobs: &str) -> String {
 }
 
 fn try_run(text: &str, overrides: &[&str]) -> Result<Results, scenario::InputError> {
-    let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
-    let scenario = scenario::load(text, "s.toml", &overrides, None, "")?;
-    let mut simulation = Simulation::new(scenario).unwrap();
-    while !simulation.advance(Duration::from_secs(60)).finished {}
-    Ok(simulation.finish(false))
+    Ok(finish(load(text, overrides)?))
 }
 
 fn run(text: &str, overrides: &[&str]) -> Results {

@@ -1,9 +1,9 @@
 //! IOR, checkpoint and restart, and training with a data loader: their tables against closed forms.
 
-use std::time::Duration;
+use crate::common::finish;
 
 use odonata_system::results::{CheckpointRestartRow, DataLoaderRow, IorRow, Rows};
-use odonata_system::{Outcome, Simulation, scenario};
+use odonata_system::{Outcome, scenario};
 
 /// One group, 8 routers of 4 nodes; links are fast, so that the tested part is the slowest.
 const MACHINE: &str = r#"
@@ -33,10 +33,7 @@ fn load(text: &str) -> Result<scenario::Scenario, scenario::InputError> {
 }
 
 fn finished(text: &str) -> (Rows, String) {
-    let loaded = load(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let mut simulation = Simulation::new(loaded).unwrap();
-    while !simulation.advance(Duration::from_secs(60)).finished {}
-    let results = simulation.finish(false);
+    let results = finish(load(text).unwrap_or_else(|error| panic!("{error}\n{text}")));
     assert_eq!(*results.outcome(), Outcome::Completed, "{text}");
     (results.rows().clone(), results.digest().to_string())
 }

@@ -1,5 +1,6 @@
 //! Rules between jobs, arrays, phases and bursts, from the text of a scenario to its results.
 
+use crate::common::finish;
 use odonata_engine::{Digest, Model};
 use odonata_system::scenario::{self, InputError};
 use odonata_system::{Outcome, Results, Simulation, build, check};
@@ -18,10 +19,7 @@ fn load(jobs: &str) -> Result<scenario::Scenario, InputError> {
 }
 
 fn run(jobs: &str) -> Results {
-    let scenario = load(jobs).unwrap_or_else(|error| panic!("{error}"));
-    let mut simulation = Simulation::new(scenario).unwrap();
-    while !simulation.advance(Duration::from_secs(60)).finished {}
-    simulation.finish(false)
+    finish(load(jobs).unwrap_or_else(|error| panic!("{error}")))
 }
 
 /// A job of two ranks that computes for `us` microseconds and exchanges messages.

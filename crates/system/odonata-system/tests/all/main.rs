@@ -5,6 +5,7 @@ mod alone;
 mod analytic;
 mod cables;
 mod columns;
+mod common;
 mod crowd;
 mod cycles;
 mod endings;

@@ -1,10 +1,10 @@
 //! Metadata servers and faults in scenarios: mdtest against closed forms, the cost of a storm to other jobs, and the
 //! tables about both.
 
-use std::time::Duration;
+use crate::common::finish;
 
 use odonata_system::results::Rows;
-use odonata_system::{Outcome, Simulation, scenario};
+use odonata_system::{Outcome, scenario};
 
 const MACHINE: &str = r#"
 [machine.dragonfly]
@@ -22,9 +22,7 @@ fn load(text: &str) -> Result<scenario::Scenario, scenario::InputError> {
 }
 
 fn rows(text: &str) -> Rows {
-    let mut simulation = Simulation::new(load(text).unwrap_or_else(|error| panic!("{error:?}"))).unwrap();
-    while !simulation.advance(Duration::from_secs(60)).finished {}
-    let results = simulation.finish(false);
+    let results = finish(load(text).unwrap_or_else(|error| panic!("{error:?}")));
     assert_eq!(*results.outcome(), Outcome::Completed, "{text}");
     results.rows().clone()
 }

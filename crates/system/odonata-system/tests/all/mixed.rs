@@ -1,9 +1,9 @@
 //! Some jobs in packets, others as flows or in the analytic model: how they share links, one digest on every scheduler,
 //! and what is refused.
 
+use crate::common::{completed as run, finish};
 use crate::everywhere::{JOBS, assert_one_digest};
-use odonata_system::{Outcome, Results, Simulation, scenario};
-use std::time::Duration;
+use odonata_system::scenario;
 
 /// 32 nodes; links of terminals carry 10 bytes per ns, so that they are the slowest.
 fn text(network: &str, jobs: &str) -> String {
@@ -17,17 +17,6 @@ fn text(network: &str, jobs: &str) -> String {
          [nic]\nmessage_delay = \"0 ns\"\n\
          [mpi]\neager_threshold = \"none\"\n{jobs}"
     )
-}
-
-fn run(text: &str, overrides: &[&str]) -> Results {
-    let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
-    let scenario =
-        scenario::load(text, "s.toml", &overrides, None, "").unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let mut simulation = Simulation::new(scenario).unwrap();
-    while !simulation.advance(Duration::from_secs(60)).finished {}
-    let results = simulation.finish(false);
-    assert_eq!(*results.outcome(), Outcome::Completed, "{overrides:?}");
-    results
 }
 
 /// The job `flows` is simulated as flows, `packets` in packets; each sends 8 MiB from one node of the first router to
@@ -125,9 +114,11 @@ fn a_job_in_the_analytic_model_does_not_affect_others() {
         let others = times(&by_the_network, analytic, "fidelity = \"packet\"\n");
         assert_eq!(others, (model, packets), "{network}");
         let scenario = scenario::load(&written(network, analytic, ""), "s.toml", &[], None, "").unwrap();
-        let mut simulation = Simulation::new(scenario.alone("packets", None).unwrap().unwrap()).unwrap();
-        while !simulation.advance(Duration::from_secs(60)).finished {}
-        assert_eq!(simulation.finish(false).rows().jobs[0].elapsed_s, packets, "{network}");
+        assert_eq!(
+            finish(scenario.alone("packets", None).unwrap().unwrap()).rows().jobs[0].elapsed_s,
+            packets,
+            "{network}"
+        );
     }
     let (model, flows) = times("", analytic, "fidelity = \"flow\"\n");
     assert_eq!(model, expected);
@@ -183,9 +174,7 @@ fn a_job_alone_has_the_same_fidelity_as_beside_others() {
     let mixed = text("", &jobs);
     let alone = |name: &str| {
         let scenario = scenario::load(&mixed, "s.toml", &[], None, "").unwrap();
-        let mut simulation = Simulation::new(scenario.alone(name, None).unwrap().unwrap()).unwrap();
-        while !simulation.advance(Duration::from_secs(60)).finished {}
-        simulation.finish(false).rows().jobs[0].elapsed_s
+        finish(scenario.alone(name, None).unwrap().unwrap()).rows().jobs[0].elapsed_s
     };
     for (name, fidelity) in [("io", "flow"), ("halo", "packet")] {
         let scenario = scenario::load(
@@ -196,9 +185,11 @@ fn a_job_alone_has_the_same_fidelity_as_beside_others() {
             "",
         )
         .unwrap();
-        let mut simulation = Simulation::new(scenario.alone(name, None).unwrap().unwrap()).unwrap();
-        while !simulation.advance(Duration::from_secs(60)).finished {}
-        assert_eq!(simulation.finish(false).rows().jobs[0].elapsed_s, alone(name), "{name}");
+        assert_eq!(
+            finish(scenario.alone(name, None).unwrap().unwrap()).rows().jobs[0].elapsed_s,
+            alone(name),
+            "{name}"
+        );
     }
 }
 

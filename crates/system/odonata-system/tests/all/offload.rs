@@ -1,8 +1,7 @@
 //! Collectives in network interfaces: closed forms of their trees under the LogGP model, and when they fall back.
 
+use crate::common::completed as run;
 use crate::everywhere::assert_one_digest;
-use odonata_system::{Outcome, Results, Simulation, scenario};
-use std::time::Duration;
 
 /// In ns: latency of a message, overhead of the processor at each end, delay of an interface; per byte: gap.
 const L: f64 = 700.0;
@@ -21,16 +20,6 @@ fn text(ranks: u32, workload: &str, keys: &str) -> String {
          offload.radix = {RADIX}\noffload.delay = \"{DELAY} ns\"\noffload.up_to = \"1 KiB\"\n{keys}\n\
          [[jobs]]\nranks = {ranks}\nworkload.{workload}\n"
     )
-}
-
-fn run(text: &str, overrides: &[&str]) -> Results {
-    let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
-    let scenario = scenario::load(text, "s.toml", &overrides, None, ".").unwrap_or_else(|error| panic!("{error}"));
-    let mut simulation = Simulation::new(scenario).unwrap();
-    while !simulation.advance(Duration::from_secs(60)).finished {}
-    let results = simulation.finish(false);
-    assert_eq!(*results.outcome(), Outcome::Completed);
-    results
 }
 
 fn elapsed_ns(text: &str) -> f64 {

@@ -3,6 +3,7 @@
 
 mod library;
 
+use crate::common::finish;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -29,10 +30,7 @@ impl Folder {
     }
 
     fn run(&self, ranks: u32, job: &str, overrides: &[&str]) -> Results {
-        let scenario = self.load(ranks, job, overrides).unwrap();
-        let mut simulation = Simulation::new(scenario).unwrap();
-        while !simulation.advance(Duration::from_secs(60)).finished {}
-        simulation.finish(false)
+        finish(self.load(ranks, job, overrides).unwrap())
     }
 }
 

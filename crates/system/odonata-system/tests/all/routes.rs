@@ -1,15 +1,13 @@
 //! Routes on any graph: tables of routes, ECMP by flow, lists of global cables.
 
-use odonata_system::{Outcome, Results, Simulation, prove, scenario};
-use std::time::Duration;
+use crate::common::finish;
+use odonata_system::{Outcome, Results, prove, scenario};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/machines");
 
 fn run(text: &str) -> Results {
     let scenario = scenario::load(text, "test.toml", &[], None, FOLDER).unwrap_or_else(|error| panic!("{error}"));
-    let mut simulation = Simulation::new(scenario).unwrap_or_else(|error| panic!("{error}"));
-    while !simulation.advance(Duration::from_secs(60)).finished {}
-    simulation.finish(false)
+    finish(scenario)
 }
 
 fn ring(routing: &str, more: &str) -> String {

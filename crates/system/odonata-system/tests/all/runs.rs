@@ -1,7 +1,8 @@
 //! Whole runs of small scenarios: outcomes, digests, and that every handler of the whole machine can be rolled back.
 
+use crate::common::run;
 use odonata_engine::Model;
-use odonata_system::{Outcome, Results, Simulation, build, scenario};
+use odonata_system::{Outcome, Simulation, build, scenario};
 use std::time::Duration;
 
 /// Three jobs on 72 nodes that share links and servers.
@@ -41,14 +42,6 @@ placement = "random"
 start = "3 us"
 workload = { checkpoint = { total = "300 KiB", interval = "4 us" } }
 "#;
-
-fn run(text: &str, overrides: &[&str]) -> Results {
-    let overrides: Vec<String> = overrides.iter().map(|&o| o.into()).collect();
-    let scenario = scenario::load(text, "test.toml", &overrides, None, ".").unwrap();
-    let mut simulation = Simulation::new(scenario).unwrap();
-    while !simulation.advance(Duration::from_secs(60)).finished {}
-    simulation.finish(false)
-}
 
 #[test]
 fn a_mix_completes_and_everything_is_home() {

@@ -5,8 +5,8 @@ mod pipelined;
 mod random;
 mod shared;
 
-use odonata_system::{Outcome, Results, Simulation, scenario};
-use std::time::Duration;
+use crate::common::run as results;
+use odonata_system::{Outcome, Results};
 
 /// The schedulers that divide the machine.
 const PARALLEL: [&str; 2] = ["conservative", "optimistic"];
@@ -117,14 +117,6 @@ workload = { cosmoflow = { iterations = 1, elements = 3000, sample = "40 KiB", c
 [storage]
 nodes = { per_group = 2 }
 "#;
-
-fn results(text: &str, overrides: &[&str]) -> Results {
-    let overrides: Vec<String> = overrides.iter().map(|&o| o.into()).collect();
-    let scenario = scenario::load(text, "test.toml", &overrides, None, ".").unwrap_or_else(|e| panic!("{e:?}"));
-    let mut simulation = Simulation::new(scenario).unwrap();
-    while !simulation.advance(Duration::from_secs(60)).finished {}
-    simulation.finish(false)
-}
 
 /// The tables as text, to include what a digest might leave out.
 fn tables(results: &Results) -> String {

@@ -2,10 +2,11 @@
 
 mod shared;
 
+use crate::common;
 use odonata_engine::random::Purpose;
 use odonata_engine::{Digest, Model, Stream};
 use odonata_machine::run_with_restarts;
-use odonata_system::scenario::{self, Scenario};
+use odonata_system::scenario::Scenario;
 use odonata_system::{InputError, Results, Simulation, build};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -39,9 +40,7 @@ workload = { checkpoint = { iterations = 20, total = \"8 MB\", interval = \"100 
 ";
 
 fn load(text: &str, overrides: &[&str]) -> Scenario {
-    let overrides: Vec<String> = overrides.iter().map(|&o| o.into()).collect();
-    scenario::load(&format!("{MACHINE}{text}"), "scenario.toml", &overrides, None, ".")
-        .unwrap_or_else(|error| panic!("{error}:\n{text}"))
+    common::load(&format!("{MACHINE}{text}"), overrides).unwrap_or_else(|error| panic!("{error}:\n{text}"))
 }
 
 fn finish(mut simulation: Simulation) -> Results {

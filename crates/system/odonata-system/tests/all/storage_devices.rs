@@ -1,10 +1,10 @@
 //! Devices of storage servers in scenarios: their keys, their activity, and what is refused.
 
-use std::time::Duration;
+use crate::common::{finish, run};
 
 use odonata_system::results::Rows;
 use odonata_system::scenario::resolved::DeviceModel;
-use odonata_system::{Outcome, Simulation, scenario};
+use odonata_system::{Outcome, scenario};
 
 const MACHINE: &str = r#"
 [machine.dragonfly]
@@ -32,9 +32,7 @@ fn load(storage: &str) -> Result<scenario::Scenario, scenario::InputError> {
 }
 
 fn rows(storage: &str) -> Rows {
-    let mut simulation = Simulation::new(load(storage).unwrap()).unwrap();
-    while !simulation.advance(Duration::from_secs(60)).finished {}
-    let results = simulation.finish(false);
+    let results = finish(load(storage).unwrap());
     assert_eq!(*results.outcome(), Outcome::Completed);
     results.rows().clone()
 }
@@ -146,10 +144,7 @@ fn jobs_share_a_server_in_order_in_turn_or_by_weight() {
             job("large", "64 MB", "1"),
             job("small", "16 MB", weight)
         );
-        let scenario = scenario::load(&text, "sharing.toml", &[], None, ".").unwrap();
-        let mut simulation = Simulation::new(scenario).unwrap();
-        while !simulation.advance(Duration::from_secs(60)).finished {}
-        let results = simulation.finish(false);
+        let results = run(&text, &[]);
         assert_eq!(*results.outcome(), Outcome::Completed);
         let jobs = &results.rows().jobs;
         [jobs[0].io_completion_s, jobs[1].io_completion_s]
@@ -201,10 +196,7 @@ fn servers_with_an_index_overwrite_in_place_and_refuse_reads_of_unwritten_data()
     let outcome = |keys: &str| {
         let jobs = JOBS.replace("name = \"saver\"", "name = \"saver\"\nrepeat = 3");
         let text = format!("{MACHINE}[storage.device]\ncapacity = \"50 MB\"\n[storage.manager]\n{keys}{jobs}");
-        let scenario = scenario::load(&text, "contents.toml", &[], None, ".").unwrap();
-        let mut simulation = Simulation::new(scenario).unwrap();
-        while !simulation.advance(Duration::from_secs(60)).finished {}
-        let results = simulation.finish(false);
+        let results = run(&text, &[]);
         let written: u64 = results.rows().servers.iter().map(|server| server.bytes_written).sum();
         (results.outcome().name().to_owned(), written)
     };

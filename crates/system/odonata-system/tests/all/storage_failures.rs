@@ -1,9 +1,9 @@
 //! Storage servers that fail in scenarios: outcomes, tables, and that every byte is accounted for.
 
-use std::time::Duration;
+use crate::common::run;
 
 use odonata_system::results::Rows;
-use odonata_system::{Outcome, Results, Simulation, scenario};
+use odonata_system::{Outcome, Results};
 
 /// Four servers, one per group; a device takes 1 ms per MB. 8 ranks write 8 MB each, twice, and read them back.
 const SCENARIO: &str = r#"
@@ -26,11 +26,7 @@ const FAILS: &str = "storage.faults=[{ server = 1, at = \"20 ms\", kind = \"fail
                      { server = 2, at = \"30 ms\", duration = \"40 ms\", kind = \"fail\" }]";
 
 fn finish(overrides: &[&str]) -> Results {
-    let overrides: Vec<String> = overrides.iter().map(|&one| one.into()).collect();
-    let loaded = scenario::load(SCENARIO, "failures.toml", &overrides, None, ".");
-    let mut simulation = Simulation::new(loaded.unwrap_or_else(|error| panic!("{error}"))).unwrap();
-    while !simulation.advance(Duration::from_secs(60)).finished {}
-    simulation.finish(false)
+    run(SCENARIO, overrides)
 }
 
 /// Tables that report the same quantity have the same sum.
@@ -219,10 +215,7 @@ fn every_kind_of_server_may_fail() {
          [[storage.tiers]]\nnodes = { list = [2, 8] }\ndevice = { capacity = \"100 GB\" }",
     );
     let text = text.replace("-i 2\"", "-i 2 -F\"");
-    let loaded = scenario::load(&text, "failures.toml", &["run.blame=true".to_owned()], None, ".");
-    let mut simulation = Simulation::new(loaded.unwrap_or_else(|error| panic!("{error}"))).unwrap();
-    while !simulation.advance(Duration::from_secs(60)).finished {}
-    let results = simulation.finish(false);
+    let results = run(&text, &["run.blame=true"]);
     assert_eq!(
         *results.outcome(),
         Outcome::Completed,

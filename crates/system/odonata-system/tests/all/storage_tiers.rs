@@ -1,10 +1,10 @@
 //! Tiers of storage servers in scenarios: how fast a tier drains, the owners of its blocks, conservation of bytes, and
 //! what is refused.
 
-use std::time::Duration;
+use crate::common;
 
 use odonata_system::results::{Rows, TierRow};
-use odonata_system::{Outcome, Results, Simulation, scenario};
+use odonata_system::{Outcome, Results, scenario};
 
 /// 24 nodes: buffers on nodes 0 and 8, I/O nodes on 16 and 20.
 const MACHINE: &str = r#"
@@ -38,15 +38,11 @@ workload = { checkpoint = { iterations = 1, total = "64 MB", interval = "1 ms" }
 "#;
 
 fn load(text: &str, overrides: &[&str]) -> Result<scenario::Scenario, scenario::InputError> {
-    let overrides: Vec<String> = overrides.iter().map(|&one| one.into()).collect();
-    scenario::load(&format!("{MACHINE}{text}"), "tiers.toml", &overrides, None, ".")
+    common::load(&format!("{MACHINE}{text}"), overrides)
 }
 
 fn finish(text: &str, overrides: &[&str]) -> Results {
-    let scenario = load(text, overrides).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let mut simulation = Simulation::new(scenario).unwrap();
-    while !simulation.advance(Duration::from_secs(60)).finished {}
-    simulation.finish(false)
+    common::finish(load(text, overrides).unwrap_or_else(|error| panic!("{error}\n{text}")))
 }
 
 fn run(text: &str, overrides: &[&str]) -> Rows {

@@ -1,10 +1,10 @@
 //! Recorded timelines: their tables add up to those of the run, and the keys select what is recorded.
 
-use std::time::Duration;
+use crate::common::{finish, run};
 
 use odonata_system::results::{CallRow, Rows};
 use odonata_system::scenario::{self, InputError};
-use odonata_system::{Outcome, Results, Simulation};
+use odonata_system::{Outcome, Results};
 
 const SCENARIO: &str = r#"
 [run]
@@ -38,11 +38,7 @@ workload = { checkpoint = { iterations = 2, total = "150 KiB", interval = "4 us"
 "#;
 
 fn results(settings: &[&str]) -> Results {
-    let settings: Vec<String> = settings.iter().map(|&setting| setting.into()).collect();
-    let scenario = scenario::load(SCENARIO, "timeline.toml", &settings, None, ".").unwrap_or_else(|e| panic!("{e}"));
-    let mut simulation = Simulation::new(scenario).unwrap();
-    while !simulation.advance(Duration::from_secs(60)).finished {}
-    simulation.finish(false)
+    run(SCENARIO, settings)
 }
 
 fn refused(settings: &[&str]) -> InputError {
@@ -241,12 +237,7 @@ fn a_job_alone_has_the_timeline_of_its_own_ranks() {
         ".",
     )
     .unwrap();
-    let alone = |name: &str| {
-        let scenario = scenario.alone(name, None).unwrap().unwrap();
-        let mut simulation = Simulation::new(scenario).unwrap();
-        while !simulation.advance(Duration::from_secs(60)).finished {}
-        simulation.finish(false)
-    };
+    let alone = |name: &str| finish(scenario.alone(name, None).unwrap().unwrap());
     let saver = alone("saver-1");
     assert!(!saver.rows().calls.is_empty() && saver.rows().calls.iter().all(|call| call.job == "saver-1"));
     adds_up(saver.rows());

@@ -3,6 +3,7 @@
 #[path = "../../../../formats/odonata-dumpi/tests/reference_traces/mod.rs"]
 mod reference_traces;
 
+use crate::common::run;
 use odonata_system::{Outcome, Results, Simulation, scenario};
 use reference_traces::{our_set, our_sets, sets};
 use std::time::Duration;
@@ -14,14 +15,6 @@ const DEVICE: &str =
     "device = { capacity = \"1 TB\", rate = { write = \"5 GB/s\", read = \"5 GB/s\", overhead = \"20 us\" } }\n";
 const CHECKPOINT: &str = "[[jobs]]\nname = \"checkpoint\"\nranks = 16\n\
                           workload = { checkpoint = { iterations = 3, total = \"16 MB\", interval = \"1 ms\" } }\n";
-
-fn run(text: &str, overrides: &[&str]) -> Results {
-    let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
-    let scenario = scenario::load(text, "test.toml", &overrides, None, ".").unwrap_or_else(|error| panic!("{error}"));
-    let mut simulation = Simulation::new(scenario).unwrap_or_else(|error| panic!("{error}"));
-    while !simulation.advance(Duration::from_secs(1)).finished {}
-    simulation.finish(false)
-}
 
 fn scenario_of(set: &std::path::Path, machine: &str, others: &str) -> String {
     format!(

@@ -1,9 +1,9 @@
 //! Training jobs: closed forms of the exposed time by parallelism, of bubbles, of MFU and of stragglers.
 
+use crate::common::run;
 use crate::everywhere::assert_one_digest;
+use odonata_system::Outcome;
 use odonata_system::results::{InferenceRow, TrainingRow};
-use odonata_system::{Outcome, Simulation, scenario};
-use std::time::Duration;
 
 /// In ns: latency and overhead of a message; in ns per byte: gap.
 const LATENCY: f64 = 700.0;
@@ -42,11 +42,7 @@ fn analytic(latency: f64, overhead: f64, gap: f64) -> String {
 
 /// The row of the only job, and the digest.
 fn train_with(text: &str, overrides: &[&str]) -> (TrainingRow, String) {
-    let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
-    let scenario = scenario::load(text, "s.toml", &overrides, None, ".").unwrap_or_else(|error| panic!("{error}"));
-    let mut simulation = Simulation::new(scenario).unwrap();
-    while !simulation.advance(Duration::from_secs(60)).finished {}
-    let results = simulation.finish(false);
+    let results = run(text, overrides);
     assert_eq!(*results.outcome(), Outcome::Completed);
     let [row] = &results.rows().training[..] else {
         panic!("a row for the only job");
@@ -228,10 +224,7 @@ fn infer(ranks: u32, keys: &str) -> Vec<InferenceRow> {
     let text = format!(
         "{machine}[jobs.workload.inference]\nmodel = \"llama-3-8b\"\nlayers = 2\nprompt = 100\noutput = 4\n{keys}\n"
     );
-    let scenario = scenario::load(&text, "s.toml", &[], None, ".").unwrap_or_else(|error| panic!("{error}"));
-    let mut simulation = Simulation::new(scenario).unwrap();
-    while !simulation.advance(Duration::from_secs(60)).finished {}
-    let results = simulation.finish(false);
+    let results = run(&text, &[]);
     assert_eq!(*results.outcome(), Outcome::Completed);
     results.rows().inference.clone()
 }

@@ -1,10 +1,10 @@
 //! Programs of the library (`programs/`) in a machine, compared with the equivalent skeletons.
 
+use crate::common::finish;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use odonata_program_file::{Options, write};
-use odonata_system::{Outcome, Results, Simulation, scenario};
+use odonata_system::{Outcome, Results, scenario};
 
 const MACHINE: &str = "[machine.dragonfly]\ngroups = 5\nrouters_per_group = 2\nnodes_per_router = 4\n\
                        global_ports_per_router = 2\n";
@@ -17,9 +17,7 @@ fn load(scenario: &str) -> scenario::Scenario {
 }
 
 fn run(scenario: &str) -> Results {
-    let mut simulation = Simulation::new(load(scenario)).unwrap();
-    while !simulation.advance(Duration::from_secs(60)).finished {}
-    let results = simulation.finish(false);
+    let results = finish(load(scenario));
     assert_eq!(*results.outcome(), Outcome::Completed, "{}", results.run_json());
     results
 }
