@@ -107,18 +107,18 @@ impl<E: Copy> Clusters<E> {
         self.states[self.cluster_of[lp as usize] as usize].now
     }
 
-    /// Queues an event for a cluster that is not running.
+    /// Queues an event with this [rank](Scheduled::rank) for a cluster that is not running.
+    // Takes the fields, so that its caller needs no memory for them.
     #[inline(never)]
-    pub(crate) fn push(&mut self, item: Scheduled<E>) {
-        let (at, end) = (item.time, self.end);
+    pub(crate) fn push(&mut self, lp: Lp, (at, order): (Time, u64), event: E) {
+        let end = self.end;
         assert!(
             at >= end,
-            "LP {} is sent something for {at:?} in a window that ends at {end:?}: sooner than the lookahead",
-            item.lp
+            "LP {lp} is sent something for {at:?} in a window that ends at {end:?}: sooner than the lookahead"
         );
-        let cluster = &mut self.states[self.cluster_of[item.lp as usize] as usize];
+        let cluster = &mut self.states[self.cluster_of[lp as usize] as usize];
         cluster.next = cluster.next.min(at);
-        cluster.queue.push(item);
+        cluster.queue.push(Scheduled::ranked(lp, (at, order), event));
     }
 
     /// The time of the last event of all.

@@ -3,7 +3,7 @@
 use crate::clusters::Clusters;
 use crate::saved::{Damaged, Loader, Saver};
 use crate::state::cell_mut;
-use crate::wheel::{Scheduled, Wheel};
+use crate::wheel::{Scheduled, Wheel, order};
 use crate::{Cell, Context, Key, Lp, Mode, Model, Partition, Plain, Saved, Time};
 use std::ops::Range;
 
@@ -128,10 +128,10 @@ impl<E: Copy> Context for Core<E> {
     fn send(&mut self, to: Lp, at: Time, event: E) {
         assert!(at > self.now, "an event must lie strictly in the future");
         let key = self.sequences.key(self.lp, at);
-        self.push(Scheduled::new(to, key, event));
+        self.push(to, key, event);
     }
 
-    #[inline]
+    #[inline(always)]
     fn wake_up(&mut self, lp: Lp, at: Time, id: u32, event: E) {
         assert!(at > self.now_of(lp), "an event must lie strictly in the future");
         let key = Key {
@@ -139,7 +139,7 @@ impl<E: Copy> Context for Core<E> {
             sender: Key::WAKE_UP,
             sequence: id,
         };
-        self.push(Scheduled::new(lp, key, event));
+        self.push(lp, key, event);
     }
 
     #[cold]
@@ -197,11 +197,11 @@ impl<E: Copy> Core<E> {
     }
 
     #[inline(always)]
-    fn push(&mut self, item: Scheduled<E>) {
-        if self.is_own(item.lp) {
-            self.queue.push(item);
+    fn push(&mut self, lp: Lp, key: Key, event: E) {
+        if self.is_own(lp) {
+            self.queue.push(Scheduled::new(lp, key, event));
         } else {
-            self.clusters.push(item);
+            self.clusters.push(lp, (key.time, order(key)), event);
         }
     }
 

@@ -356,9 +356,9 @@ impl Nics {
         let alone = link.serialization(bytes);
         let longer = shared.injection_delay(ctx, number, message, alone.max(slowed));
         let (serialization, slowed) = (alone + longer, slowed + longer);
-        let tail_out = now + serialization;
+        let tail_out = now.plus(serialization);
         let head_out = match shared.setup.params.switching {
-            Switching::CutThrough | Switching::Wormhole => now + link.flit_time(alone),
+            Switching::CutThrough | Switching::Wormhole => now.plus(link.flit_time(alone)),
             Switching::StoreAndForward => tail_out,
         };
         let free_at = tail_out.max(Time(now.0 + 1)).max(now + slowed);
@@ -386,9 +386,9 @@ impl Nics {
         let cell = self.lanes.edit_trusted::<C>(lane);
         let place = usize::from(cell.place);
         let following = if cell.place + 1 == length { 0 } else { cell.place + 1 };
-        let room_since = cell.started[place] + serialization;
+        let room_since = cell.started[place].plus(serialization);
         let entered = queued.max(cell.next_entry).max(room_since);
-        cell.next_entry = entered + serialization;
+        cell.next_entry = entered.plus(serialization);
         cell.started[place] = now;
         // The packet queue was full from this packet's entry until the next start: that of the packet `length - 1`
         // before it.
@@ -419,14 +419,14 @@ impl Nics {
         let packet = shared.new_packet::<C>(
             message,
             (bytes, unsent),
-            (now, tail_out + link.latency),
+            (now, tail_out.plus(link.latency)),
             (number, &link, buffer),
             (class, channel),
         );
         shared.flow.observers.packet_starts::<C>(packet, message);
         ctx.send(
             link.far_lp,
-            head_out + link.latency + shared.setup.delay_before_routing,
+            head_out.plus(link.latency).plus(shared.setup.delay_before_routing),
             FabricEvent::Arrive { packet }.into(),
         );
         free_at

@@ -9,7 +9,7 @@
 //! is charged for all idle time since `free_at`. A waiter that joins during idle time starts with the time since
 //! `free_at` as a debt.
 
-use crate::line::{INLINE, Waiters};
+use crate::line::Waiters;
 use crate::{Cause, Ledger, Owner};
 use odonata_engine::{Mode, Time};
 
@@ -58,20 +58,18 @@ impl Ledger {
         next: Hold,
         taker: Option<Taker<L>>,
     ) {
-        let cell = *self.lines.trusted::<M>(line);
+        let cell = self.lines.trusted::<M>(line);
         if cell.total == 0 {
             return;
         }
+        let (places, has_more) = (cell.places_with_waiters(), cell.has_more());
         let idle = now.saturating_sub(free_at).0;
-        for place in 0..INLINE {
-            let Some(waiters) = cell.waiters(place) else {
-                break;
-            };
-            if waiters.count > 0 {
+        for place in places {
+            if let Some(waiters) = self.lines.trusted::<M>(line).waiters(place) {
                 self.pass_by::<M, L>(line, waiters, (idle, now), next, taker.as_ref());
             }
         }
-        if cell.has_more() {
+        if has_more {
             self.pass_by_further::<M, L>(line, (idle, now), next, taker.as_ref());
         }
         if let Some(Taker {

@@ -155,12 +155,12 @@ impl Ledger {
         self.lines.prefetch(line);
     }
 
-    /// Prefetches the claims of the first owners of `line`, which is in the cache.
+    /// Prefetches the claims of the owners that wait in `line`, which is in the cache; of those with a place.
     #[inline(always)]
     pub fn prefetch_waiters<M: Mode>(&self, line: u32) {
         let cell = self.lines.trusted::<M>(line);
-        for claim in cell.first_claims() {
-            self.claims.prefetch(claim);
+        for place in cell.places_with_waiters() {
+            self.claims.prefetch(cell.claim(place));
         }
     }
 

@@ -20,6 +20,8 @@ pub(crate) struct Line {
     claims: [u32; INLINE],
     waiting: [u32; INLINE],
     owners: [u8; INLINE],
+    /// The places with waiters, as bits.
+    waited_at: u8,
     /// The claims of further owners, as a chain.
     more: u32,
     /// Waiters of all owners.
@@ -34,14 +36,37 @@ impl Line {
         claims: [NIL; INLINE],
         waiting: [0; INLINE],
         owners: [NO_OWNER; INLINE],
+        waited_at: 0,
         more: NIL,
         total: 0,
     };
 
-    /// The claims of the owners with a place.
+    /// The places with waiters.
     #[inline(always)]
-    pub(crate) fn first_claims(&self) -> impl Iterator<Item = u32> + use<> {
-        self.claims.into_iter().take_while(|&claim| claim != NIL)
+    pub(crate) fn places_with_waiters(&self) -> Places {
+        Places(self.waited_at)
+    }
+
+    /// The claim of the owner at `place`.
+    #[inline(always)]
+    pub(crate) fn claim(&self, place: usize) -> u32 {
+        self.claims[place]
+    }
+
+    /// One more waiter at `place`.
+    #[inline(always)]
+    fn enter(&mut self, place: usize) {
+        self.waiting[place] += 1;
+        self.waited_at |= 1 << place;
+    }
+
+    /// One waiter less at `place`.
+    #[inline(always)]
+    fn depart(&mut self, place: usize) {
+        self.waiting[place] -= 1;
+        if self.waiting[place] == 0 {
+            self.waited_at &= !(1 << place);
+        }
     }
 
     /// The waiters at `place`.
@@ -67,6 +92,22 @@ impl Line {
     #[inline(always)]
     pub(crate) fn has_more(&self) -> bool {
         self.more != NIL
+    }
+}
+
+/// Places of a line, as bits.
+pub(crate) struct Places(u8);
+
+impl Iterator for Places {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        // The bound spares the check of an index.
+        let place = (self.0.trailing_zeros() as usize).min(INLINE - 1);
+        let left = self.0.checked_sub(1)?;
+        self.0 &= left;
+        Some(place)
     }
 }
 
@@ -161,7 +202,7 @@ impl Ledger {
         let cell = self.lines.edit_trusted::<M>(line);
         cell.total += 1;
         if let Some(place) = cell.place_of(owner) {
-            cell.waiting[place] += 1;
+            cell.enter(place);
             return Waiters {
                 claim: cell.claims[place],
                 owner,
@@ -179,7 +220,10 @@ impl Ledger {
             Some(waiters) => waiters,
             None => self.admit::<M>(line, owner),
         };
-        *self.counter::<M>(line, waiters) += 1;
+        match waiters.place < INLINE {
+            true => self.lines.edit::<M>(line).enter(waiters.place),
+            false => self.claims.edit::<M>(waiters.claim).waiting += 1,
+        }
         Waiters { count: 1, ..waiters }
     }
 
@@ -188,18 +232,9 @@ impl Ledger {
     pub(crate) fn depart<M: Mode>(&mut self, line: u32, waiters: Waiters) {
         let cell = self.lines.edit_trusted::<M>(line);
         cell.total -= 1;
-        match cell.waiting.get_mut(waiters.place) {
-            Some(waiting) => *waiting -= 1,
-            None => self.claims.edit::<M>(waiters.claim).waiting -= 1,
-        }
-    }
-
-    /// The counter of an owner's waiters.
-    #[inline]
-    fn counter<M: Mode>(&mut self, line: u32, waiters: Waiters) -> &mut u32 {
         match waiters.place < INLINE {
-            true => &mut self.lines.edit::<M>(line).waiting[waiters.place],
-            false => &mut self.claims.edit::<M>(waiters.claim).waiting,
+            true => cell.depart(waiters.place),
+            false => self.claims.edit::<M>(waiters.claim).waiting -= 1,
         }
     }
 

@@ -80,6 +80,41 @@ fn a_line_takes_any_number_of_culprits_and_owners() {
     ledger.audit().unwrap();
 }
 
+/// More owners than have a place in a line take a held link in turn, twice: each waits for those before it.
+#[test]
+fn every_owner_in_a_held_line_is_charged_for_the_holders_before_it() {
+    let mut ledger = ledger();
+    let held = |holder: Owner, until: u64| Hold {
+        free_at: at(until),
+        holder,
+        cause: LINK,
+    };
+    let mut now = 0;
+    for _ in 0..2 {
+        for owner in 0..7 {
+            ledger.join_held::<Plain>(0, at(now), owner, held(7, now + 10));
+        }
+        for owner in 0..7 {
+            now += 10;
+            let taker = Taker {
+                joined: true,
+                returns: false,
+                lacked: || (7, CREDIT),
+            };
+            ledger.pass::<Plain, _>(0, (at(now), at(now)), held(owner, now + 10), Some(taker));
+        }
+        now += 10;
+    }
+    let of_victim = |victim| {
+        (0..victim)
+            .chain([7])
+            .map(move |culprit| (victim, Some(culprit), LINK, 20))
+    };
+    let expected: Vec<_> = (0..7).flat_map(of_victim).collect();
+    assert_eq!(booked(&ledger), expected);
+    ledger.audit().unwrap();
+}
+
 #[test]
 fn charges_that_do_not_add_up_and_waiters_left_over_are_found() {
     let mut wrong = ledger();

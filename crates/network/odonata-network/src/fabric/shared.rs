@@ -107,7 +107,7 @@ impl<P: Payload> Shared<P> {
             sent => link.time_for(sent),
         };
         let packet = Packet {
-            created: m.created + behind,
+            created: m.created.plus(behind),
             injected,
             tail_in,
             header: Header::new(m.target),

@@ -66,7 +66,8 @@ impl Link {
             0 => 0,
             header => bytes / u64::from(self.packet.0) * u64::from(header),
         };
-        Time(((bytes + headers) as f64 * self.ps_per_byte + 0.5) as u64)
+        // As `serialization` converts.
+        Time(((bytes + headers) as i64 as f64 * self.ps_per_byte + 0.5) as i64 as u64)
     }
 
     /// Start and end of the transmission of a flit that arrives at `arrival`.

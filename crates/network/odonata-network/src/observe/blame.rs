@@ -23,7 +23,7 @@ use crate::message::Traffic;
 use crate::params::NetworkParams;
 use crate::settings::RouterModel;
 use odonata_blame::lost::LostAt;
-use odonata_blame::{Cause, Charge, Ledger};
+use odonata_blame::{Cause, Charge, Hold, Ledger, Taker};
 use odonata_engine::{Plain, Store, Time};
 use odonata_topology::LinkClass;
 
@@ -105,6 +105,15 @@ pub struct WaitSeries {
     pub culprit: Traffic,
     /// Waiting time, summed over packets.
     pub time: Time,
+}
+
+/// A link that a packet of `owner` occupies until `until`.
+pub(super) fn held_until(until: Time, owner: Traffic) -> Hold {
+    Hold {
+        free_at: until,
+        holder: owner,
+        cause: LINK,
+    }
 }
 
 /// Whether packets wait behind others in their buffers.
@@ -261,6 +270,46 @@ impl BlameLedger {
     /// Adds the wait `time` of such a flit at `link` for a credit that was still missing at the end of the run.
     pub(crate) fn lacked_room(&mut self, link: u32, owner: Traffic, time: Time) {
         self.ledger.defer_time::<Plain>(link, owner, time);
+    }
+
+    /// Charges the waits for `link`, free since `free_at`, to the packet of `owner` that holds it from `now` until
+    /// `until`. It has waited for channel `waited`; the flag is whether its waits are recorded.
+    #[inline(never)]
+    pub(super) fn link_passes<M: Uses>(
+        &mut self,
+        link: u32,
+        (free_at, now): (Time, Time),
+        until: Time,
+        (owner, is_sampled): (Traffic, bool),
+        waited: Option<u32>,
+    ) {
+        let BlameLedger { ledger, freed, .. } = self;
+        let freed = &*freed;
+        let taker = waited.map(|channel| Taker {
+            joined: is_sampled,
+            returns: false,
+            lacked: move || freed.get(channel).lacked(),
+        });
+        ledger.pass::<M, _>(link, (free_at, now), held_until(until, owner), taker);
+    }
+
+    /// Charges the waits for NIC `link`, free since `free_at`, to the message of `owner` that holds it from `now` until
+    /// `until`, and waits again if it `returns`. `lacked`: what to charge for idle time.
+    #[inline(never)]
+    pub(super) fn nic_passes<M: Uses>(
+        &mut self,
+        link: u32,
+        (free_at, now): (Time, Time),
+        until: Time,
+        (owner, returns): (Traffic, bool),
+        lacked: (Traffic, Cause),
+    ) {
+        let taker = Taker {
+            joined: true,
+            returns,
+            lacked: || lacked,
+        };
+        (self.ledger).pass::<M, _>(link, (free_at, now), held_until(until, owner), Some(taker));
     }
 
     /// All charges, in order of link, resource, victim, culprit.

@@ -4,7 +4,7 @@
 //! [`blame`]: super::blame
 //! [`lost`]: super::lost
 
-use super::blame::{BlameLedger, CREDIT, INPUT, LINK, LinkCharge};
+use super::blame::{BlameLedger, CREDIT, INPUT, LINK, LinkCharge, held_until};
 use super::facts::{
     FlitDeparture, LinkDeparture, MessageDeparture, Observed, Observer, PackedTag, PacketDelivery, Tag,
 };
@@ -14,7 +14,7 @@ use crate::flow::{Links, OutPort};
 use crate::message::Traffic;
 use crate::packet::Packet;
 use odonata_blame::lost::Vector;
-use odonata_blame::{Cause, Hold, Taker};
+use odonata_blame::{Cause, Hold};
 use odonata_engine::{Plain, Time};
 
 /// The blame ledger, and the lost time of messages if it is on.
@@ -36,15 +36,6 @@ impl OutPort {
     }
 }
 
-/// A link that a packet of `owner` occupies until `until`.
-fn held_until(until: Time, owner: Traffic) -> Hold {
-    Hold {
-        free_at: until,
-        holder: owner,
-        cause: LINK,
-    }
-}
-
 impl Observer for Contention {
     #[inline]
     fn message_waits<M: Uses>(&mut self, link: u32, port: &OutPort, (slot, owner): (u32, Traffic), now: Time) {
@@ -53,10 +44,15 @@ impl Observer for Contention {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn message_departs<M: Uses>(&mut self, departure: &MessageDeparture<'_>) {
-        if self.blame.is_on::<M>() {
+        if !self.blame.is_on::<M>() {
+            return;
+        }
+        if self.lost.is_on::<M>() {
             self.nic_is_taken::<M>(departure);
+        } else {
+            self.pass_nic::<M>(departure, !departure.is_last);
         }
     }
 
@@ -103,10 +99,13 @@ impl Observer for Contention {
 
     #[inline(always)]
     fn packet_departs<M: Uses>(&mut self, departure: &LinkDeparture<'_>) {
-        // Usually no packet waits or has waited.
-        let ends_wait = departure.port.waiting > 0 || departure.waited.is_some();
-        if self.blame.is_on::<M>() && (ends_wait || self.lost.is_on::<M>()) {
+        if !self.blame.is_on::<M>() {
+            return;
+        }
+        if self.lost.is_on::<M>() {
             self.link_is_taken::<M>(departure);
+        } else if departure.port.waiting > 0 || departure.waited.is_some() {
+            self.pass_link::<M>(departure);
         }
     }
 
@@ -227,28 +226,12 @@ impl Contention {
             waited,
             ..
         } = departure;
-        let Observed {
-            packet,
-            owner,
-            is_sampled,
-        } = packet;
+        let Observed { packet, owner, .. } = packet;
         let waiter = (Waiter::Packet(packet), owner);
-        if port.waiting == 0 && waited.is_none() {
-            if self.lost.is_on::<M>() {
-                self.lost.take_link::<M>(link, waiter, (now, until));
-            }
-            return;
-        }
-        let (free_at, next) = (port.free_at, held_until(until, owner));
-        let BlameLedger { ledger, freed, .. } = &mut self.blame;
-        let freed = &*freed;
-        let taker = waited.map(|channel| Taker {
-            joined: is_sampled,
-            returns: false,
-            lacked: move || freed.get(channel).lacked(),
-        });
-        ledger.pass::<M, _>(link, (free_at, now), next, taker);
-        if self.lost.is_on::<M>() {
+        // Usually no packet waits or has waited.
+        if port.waiting > 0 || waited.is_some() {
+            self.pass_link::<M>(departure);
+            let (free_at, next) = (port.free_at, held_until(until, owner));
             let lacked = waited.map(|channel| self.blame.lacked(channel));
             self.lost.idles::<M>(link, (free_at, now), lacked);
             if let Some(lacked) = lacked {
@@ -256,8 +239,22 @@ impl Contention {
                 self.lost.leave::<M>(link, waiter, (now, now), lacked, room);
             }
             self.lost.is_held::<M>(link, now, next);
-            self.lost.take_link::<M>(link, waiter, (now, until));
         }
+        self.lost.take_link::<M>(link, waiter, (now, until));
+    }
+
+    /// Charges the waits for the link of `departure`.
+    // Inlined, so that the departure of a packet needs no memory.
+    #[inline(always)]
+    fn pass_link<M: Uses>(&mut self, departure: &LinkDeparture<'_>) {
+        let (free_at, packet) = (departure.port.free_at, departure.packet);
+        self.blame.link_passes::<M>(
+            departure.link,
+            (free_at, departure.now),
+            departure.until,
+            (packet.owner, packet.is_sampled),
+            departure.waited,
+        );
     }
 
     fn nic_is_taken<M: Uses>(&mut self, departure: &MessageDeparture<'_>) {
@@ -274,16 +271,14 @@ impl Contention {
         } = departure;
         let free_at = port.free_at;
         let (next, lacked) = self.pass_nic::<M>(departure, !is_last);
-        if self.lost.is_on::<M>() {
-            let waiter = Waiter::Message(message);
-            self.lost.idles::<M>(link, (free_at, now), Some(lacked));
-            let room = self.blame.room(channel, owner, free_at).filter(|_| !is_limited);
-            self.lost.leave::<M>(link, (waiter, owner), (now, now), lacked, room);
-            self.lost.is_held::<M>(link, now, next);
-            self.lost.take_link::<M>(link, (waiter, owner), (now, until));
-            if !is_last {
-                self.lost.join::<M>(link, waiter, (now, until), Some(next));
-            }
+        let waiter = Waiter::Message(message);
+        self.lost.idles::<M>(link, (free_at, now), Some(lacked));
+        let room = self.blame.room(channel, owner, free_at).filter(|_| !is_limited);
+        self.lost.leave::<M>(link, (waiter, owner), (now, now), lacked, room);
+        self.lost.is_held::<M>(link, now, next);
+        self.lost.take_link::<M>(link, (waiter, owner), (now, until));
+        if !is_last {
+            self.lost.join::<M>(link, waiter, (now, until), Some(next));
         }
     }
 
@@ -330,6 +325,7 @@ impl Contention {
 
     /// Records the departure from a NIC of a message that has waited; with `returns` it waits again. Returns the hold,
     /// and the owner and cause to charge: the message itself, if congestion control throttles it.
+    #[inline(always)]
     fn pass_nic<M: Uses>(&mut self, departure: &MessageDeparture<'_>, returns: bool) -> (Hold, (Traffic, Cause)) {
         let &MessageDeparture {
             link,
@@ -341,19 +337,13 @@ impl Contention {
             is_limited,
             ..
         } = departure;
-        let next = held_until(until, owner);
         let lacked = match is_limited {
             true => (owner, CREDIT),
             false => self.blame.lacked(channel),
         };
-        let taker = Taker {
-            joined: true,
-            returns,
-            lacked: || lacked,
-        };
-        let ledger = &mut self.blame.ledger;
-        ledger.pass::<M, _>(link, (port.free_at, now), next, Some(taker));
-        (next, lacked)
+        let times = (port.free_at, now);
+        self.blame.nic_passes::<M>(link, times, until, (owner, returns), lacked);
+        (held_until(until, owner), lacked)
     }
 
     /// The losses to others of the flit of `owner` that last freed space behind `channel`.

@@ -334,7 +334,7 @@ impl InputQueued {
             (asked, vc, turn)
         } else {
             let channels = Turns::new(all, (first, channels), last_vc, link.vcs);
-            self.next_among_channels::<C>(shared, (port, &link), channels, (served, now), reroute)?
+            self.next_among_channels::<C>(shared, port, channels, (served, now), reroute)?
         };
         let packet = turn.packet;
         let p = *shared.packets.trusted::<C>(packet);
@@ -362,16 +362,17 @@ impl InputQueued {
 
     /// Of the `channels` of `port` with waiting packets: the one that is next, the channel that its packet gets, and the
     /// request that goes.
+    // Reads the link again: a reference to it would keep the caller's in memory.
     #[inline(never)]
     fn next_among_channels<C: HandlerContext>(
         &self,
         shared: &mut Shared<impl Payload>,
-        (port, link): (u32, &Link),
+        port: u32,
         mut channels: Turns,
         (served, now): (u32, Time),
         reroute: &mut bool,
     ) -> Option<(u8, u8, Turn)> {
-        let arbiter = self.arbiter;
+        let (arbiter, link) = (self.arbiter, &shared.flow.link::<C>(port));
         let mut best: Option<(u8, u8, Turn)> = None;
         let mut least = (u64::MAX, u64::MAX);
         while let Some(asked) = channels.next() {
