@@ -18,13 +18,6 @@ def processor_time(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def await_work(process: subprocess.Popen[Any], seconds: float, pid: int | None = None) -> None:
-    """Waits until `process`, or its child `pid`, has had this many more seconds of a core."""
-    pid = process.pid if pid is None else pid
-    begun = processor_time(pid)
-    await_that(lambda: processor_time(pid) >= begun + seconds, process, 2 * PATIENCE_S)
-
-
 def works(process: subprocess.Popen[Any], seconds: float, pid: int | None = None) -> bool:
     """Waits until `process`, or its child `pid`, has had this many more seconds of a core.
 
@@ -42,6 +35,11 @@ def works(process: subprocess.Popen[Any], seconds: float, pid: int | None = None
         return False
     assert time.monotonic() < until, f"less than {seconds} s of a core in {2 * PATIENCE_S} s"
     return False
+
+
+def await_work(process: subprocess.Popen[Any], seconds: float, pid: int | None = None) -> None:
+    """Waits as `works`; the process must not end before."""
+    assert works(process, seconds, pid), process.communicate()
 
 
 def await_that(
