@@ -225,7 +225,7 @@ def test_prices_of_a_file_replace_those_of_the_table(tmp_path):
 
 def test_a_search_continues_without_repeating_runs(tmp_path):
     scenario = put(tmp_path, TINY)
-    arguments = {"budget": "10 min", "seeds": 2, "out": tmp_path / "out", "processes": 1}
+    arguments = {"budget": "2 h", "seeds": 2, "out": tmp_path / "out", "processes": 1}
     first = odonata.advise(scenario, ["placement"], **arguments)
     check(first, Advice)
     assert (first["candidates"], first["confirmed"][0]["choice"]) == (4, choices.PRESENT)
