@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +28,12 @@ OPEN_MPI = {
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
 }
+
+#: Exit codes of mpirun when a process was killed. Open MPI 4.1's sometimes crashes, or hangs and is killed.
+KILLED = {9, 128 + signal.SIGKILL, -signal.SIGKILL, -signal.SIGSEGV}
+
+#: Seconds that mpirun has to end once the processes that it started have ended.
+LAST_S = 20
 
 
 @dataclass(frozen=True)
@@ -60,8 +67,16 @@ class Mpi:
 
     def __call__(self, processes: int, *command: str | Path, folder: Path | None = None) -> Ending:
         """Starts `command` in this many processes in `folder`, and waits for its end."""
-        done = launcher.run(self.command(processes, *command), cwd=folder, env=self.environment())
-        return Ending(done.returncode, done.stdout, done.stderr)
+        with launcher.start(
+            self.command(processes, *command),
+            cwd=folder,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as mpirun:
+            out, err = output_of(mpirun)
+        return Ending(mpirun.returncode, out, err)
 
     def program(self, processes: int, name: str, *arguments: str) -> Ending:
         """Starts an example program of odonata-mpi-transport."""
@@ -112,12 +127,26 @@ class Underway:
     def end(self) -> tuple[int, str]:
         """The exit code of mpirun, and the output."""
         try:
-            output, _ = self.mpirun.communicate(timeout=PATIENCE_S)
+            output, _ = output_of(self.mpirun)
         finally:
             self.mpirun.end()
         for process in range(self.processes):
             (self.folder / f"pid.{process}").unlink(missing_ok=True)
         return self.mpirun.returncode, output
+
+
+def output_of(mpirun: launcher.Command) -> tuple[str, str]:
+    """Waits for mpirun, and kills it if it has not ended long after its processes."""
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        alone = set(launcher.descendants("test")) <= {mpirun.pid}
+        try:
+            return mpirun.communicate(timeout=LAST_S)
+        except subprocess.TimeoutExpired:
+            if alone:
+                mpirun.kill()
+            elif time.monotonic() > until:
+                raise
 
 
 def library(name: str) -> Mpi:

@@ -20,7 +20,7 @@ from long_runs import (
     snapshots,
     unbroken,
 )
-from mpi_library import Underway, run
+from mpi_library import KILLED, Underway, run
 from waiting import await_that, works
 
 import odonata
@@ -42,7 +42,7 @@ def killed(mpi, shell, processes, *options):
     await_snapshot(shell, underway.mpirun)
     underway.send(signal.SIGKILL, processes - 1)
     code, output = underway.end()
-    assert code in {9, 137}, output
+    assert code in KILLED, output
 
 
 def files_of_the_newest(shell):
@@ -60,7 +60,7 @@ def test_a_killed_run_goes_on_to_the_results_of_one_without_a_break(mpi, shell, 
     await_snapshot(shell, underway.mpirun)
     underway.send(signal.SIGKILL, 0)
     code, output = underway.end()
-    assert code in {9, 137}, output
+    assert code in KILLED, output
     assert files_of_the_newest(shell) == ["0.snapshot", "1.snapshot"]
     before = shell.files()
     refused = run(mpi, shell, 2)
@@ -98,7 +98,7 @@ def test_another_number_of_processes_goes_on_to_the_same_results(
     await_snapshot(shell, underway.mpirun)
     underway.send(signal.SIGKILL, saved - 1)
     code, output = underway.end()
-    assert code in {9, 137}, output
+    assert code in KILLED, output
     assert files_of_the_newest(shell) == [f"{process}.snapshot" for process in range(saved)]
     done = run(mpi, shell, resumed, "--resume", "--json")
     assert done.code == 0, done.err
@@ -117,7 +117,7 @@ def test_what_mpi_has_saved_goes_on_without_it(mpi, shell, whole):
     await_snapshot(shell, underway.mpirun)
     underway.send(signal.SIGKILL, 0)
     code, output = underway.end()
-    assert code in {9, 137}, output
+    assert code in KILLED, output
     done = shell("run", "scenario.toml", "-o", "out", "--resume", "-q")
     assert done.code == 0, done.err
     assert digest(shell) == whole.run["digest"]

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 from conftest import ENDLESS, OVERLOADED, SMALL
-from mpi_library import Underway, run
+from mpi_library import KILLED, Underway, run
 from waiting import await_that, await_work
 
 pytestmark = pytest.mark.mpi
@@ -111,6 +111,6 @@ def test_death_of_one_process_ends_the_run_without_results(mpi, shell, process):
     run = underway(mpi, shell)
     run.send(signal.SIGKILL, process)
     code, output = run.end()
-    assert code in {9, 137}, output
+    assert code in KILLED, output
     assert "signal 9" in output
     assert not (shell.folder / "out").exists()
