@@ -26,6 +26,20 @@ impl Bytes {
     pub const fn mib(n: u64) -> Self {
         Bytes(n << 20)
     }
+
+    /// The size with two to four digits, in the largest binary unit that it reaches.
+    pub fn rounded(self) -> String {
+        const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+        let (mut value, mut unit) = (self.0 as f64, 0);
+        while value >= 1023.5 && unit + 1 < UNITS.len() {
+            value /= 1024.0;
+            unit += 1;
+        }
+        match value {
+            value if unit > 0 && value < 9.95 => format!("{value:.1} {}", UNITS[unit]),
+            value => format!("{value:.0} {}", UNITS[unit]),
+        }
+    }
 }
 
 impl Add for Bytes {
@@ -104,5 +118,19 @@ impl Quantity for Bytes {
             .map(|(name, scale)| format!("{} {name}", self.0 / scale))
             .min_by_key(String::len)
             .unwrap_or_else(|| format!("{} B", self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Bytes;
+
+    #[test]
+    fn rounded_sizes_have_two_digits_or_more() {
+        let sizes = [0, 1_023, 1_024, 10 << 20, (1 << 30) + (1 << 28), 1_023 << 30, u64::MAX];
+        assert_eq!(
+            sizes.map(|bytes| Bytes(bytes).rounded()),
+            ["0 B", "1023 B", "1.0 KiB", "10 MiB", "1.2 GiB", "1023 GiB", "16384 PiB"]
+        );
     }
 }

@@ -29,7 +29,10 @@ struct TextVisitor<Q>(std::marker::PhantomData<Q>);
 impl<Q: Quantity> TextVisitor<Q> {
     /// The error for a number without a unit; its hint shows the number with one.
     fn bare<T, E: Error>(number: impl fmt::Display, seen: Unexpected<'_>) -> Result<T, E> {
-        let hint = format!("the unit is missing: did you mean \"{number} {}\"?", Q::PLAIN);
+        let hint = match seen {
+            Unexpected::Float(number) if !number.is_finite() => "the number must be finite".into(),
+            _ => format!("the unit is missing: did you mean \"{number} {}\"?", Q::PLAIN),
+        };
         let error = UnitError {
             value: String::new(),
             expected: Q::expected(),
@@ -156,6 +159,7 @@ text_form!(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde::de::IntoDeserializer;
 
     fn refused<T: for<'de> Deserialize<'de> + fmt::Debug>(json: &str) -> String {
         serde_json::from_str::<T>(json).expect_err("no quantity").to_string()
@@ -175,6 +179,9 @@ mod tests {
         assert!(refused::<Bytes>("4096").contains("did you mean \"4096 B\"?"));
         assert!(refused::<Bandwidth>("5.25").contains("did you mean \"5.25 GiB/s\"?"));
         assert!(refused::<PerByte>("true").contains("a time per byte"));
+        let infinite = f64::INFINITY.into_deserializer();
+        let error = Time::deserialize::<serde::de::value::F64Deserializer<serde::de::value::Error>>(infinite);
+        assert!(error.unwrap_err().to_string().ends_with("; the number must be finite"));
     }
 
     #[test]

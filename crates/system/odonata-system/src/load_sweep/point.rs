@@ -140,7 +140,7 @@ pub struct PointResult {
 /// The scenario of `sweep` at `load`.
 fn at_load(sweep: &LoadSweep, load: f64) -> Result<Resolved, InputError> {
     if !(load > 0.0 && load <= 1.0) {
-        let problem = Problem::new("", format!("a load of {}", Number(load)), "above 0, at most 1");
+        let problem = Problem::new("", format!("the load is {}", Number(load)), "above 0, at most 1");
         return Err(InputError {
             file: "--loads".into(),
             ..sweep.scenario.document.locate(problem)

@@ -1,8 +1,9 @@
 //! The memory of a run, as a list of items, and its comparison with the memory that there is.
 
-use super::{Available, size};
+use super::Available;
 use crate::scenario::Problem;
 use odonata_topology::Topology;
+use odonata_units::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -101,8 +102,12 @@ impl Need {
         }
         let (largest, others) = self.largest();
         let key = largest.map_or(String::new(), |item| item.key.clone());
-        let problem = format!("at least {} of memory would be needed", size(sum));
-        let expected = format!("at most {}, {}", size(available.bytes), available.bound.words());
+        let problem = format!("at least {} of memory would be needed", Bytes(sum).rounded());
+        let expected = format!(
+            "at most {}, {}",
+            Bytes(available.bytes).rounded(),
+            available.bound.words()
+        );
         Err(Problem::new(key, problem, expected).hint(others))
     }
 
@@ -112,8 +117,8 @@ impl Need {
         let mut items: Vec<&MemoryItem> = self.items.iter().collect();
         items.sort_by_key(|item| std::cmp::Reverse(item.bytes));
         let words = |item: &&MemoryItem| match item.key.as_str() {
-            "" => format!("{} for {}", size(item.bytes), item.what),
-            key => format!("{} for {} ({key})", size(item.bytes), item.what),
+            "" => format!("{} for {}", Bytes(item.bytes).rounded(), item.what),
+            key => format!("{} for {} ({key})", Bytes(item.bytes).rounded(), item.what),
         };
         let list: Vec<String> = items.iter().take(SHOWN).map(words).collect();
         (items.first().copied(), list.join(", "))

@@ -5,7 +5,7 @@
 //! packets in flight, waiting messages, records and tables that follow from the [counted traffic](crate::estimate).
 
 use super::need::{Need, Spread};
-use super::{Available, Bound, size};
+use super::{Available, Bound};
 use crate::build;
 use crate::estimate::Estimate;
 use crate::results::RowCounts;
@@ -19,6 +19,7 @@ use odonata_network::{
     SeriesCell, VirtualChannels,
 };
 use odonata_topology::{LinkClass, Topology};
+use odonata_units::Bytes;
 
 /// Least memory of the program itself: Python, its libraries, its code. Measured as the peak of runs of a few nodes, since
 /// a run loads libraries after its check. A process that holds more counts in full.
@@ -160,8 +161,15 @@ impl Need {
         };
         Some(Warning {
             key: largest.map_or(String::new(), |item| item.key.clone()),
-            message: format!("about {} of memory will be needed, {others}; {bound}", size(sum)),
-            expected: format!("at most {}, {}", size(available.bytes), available.bound.words()),
+            message: format!(
+                "about {} of memory will be needed, {others}; {bound}",
+                Bytes(sum).rounded()
+            ),
+            expected: format!(
+                "at most {}, {}",
+                Bytes(available.bytes).rounded(),
+                available.bound.words()
+            ),
         })
     }
 }

@@ -5,7 +5,8 @@
 //! with a large share of the memory also ends when almost none is left on the computer.
 
 use super::available::system;
-use super::{Available, Bound, size};
+use super::{Available, Bound};
+use odonata_units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
@@ -85,21 +86,27 @@ impl Watch {
         };
         let more = match copied {
             0 => String::new(),
-            copied => format!(", and would need {} more at once", size(copied)),
+            copied => format!(", and would need {} more at once", Bytes(copied).rounded()),
         };
         if taken + copied >= self.limit {
-            let (limit, words) = (size(self.limit), self.bound.words());
+            let (limit, words) = (Bytes(self.limit).rounded(), self.bound.words());
             let share = if self.bound == Bound::Key {
                 ""
             } else {
                 "nine tenths of that "
             };
-            let text = format!("it takes {} of memory{more}: {limit}, {share}{words}", size(taken));
+            let text = format!(
+                "it takes {} of memory{more}: {limit}, {share}{words}",
+                Bytes(taken).rounded()
+            );
             return exceeded(text);
         }
         if self.space.is_some_and(|space| has.space + 2 * copied >= space) {
             let text = "nearly all that ulimit -v allows";
-            return exceeded(format!("it takes {} of address space{more}: {text}", size(has.space)));
+            return exceeded(format!(
+                "it takes {} of address space{more}: {text}",
+                Bytes(has.space).rounded()
+            ));
         }
         if self.looked_around.elapsed() < LOOK_AROUND {
             return None;
@@ -117,8 +124,8 @@ impl Watch {
             let text = "is left on this computer or in its control group";
             return exceeded(format!(
                 "it takes {} of memory, and only {} {text}",
-                size(taken),
-                size(left)
+                Bytes(taken).rounded(),
+                Bytes(left).rounded()
             ));
         }
         None

@@ -1065,8 +1065,8 @@ fn numbers_are_shown_as_they_were_written() {
             "1e-300",
             "messages of 4 KiB at a load of 1e-300",
         ),
-        (uniform("load = 1e300, messages = 1"), "1e300", "a load of 1e300"),
-        (uniform("load = -4e-7, messages = 1"), "-4e-7", "a load of -4e-7"),
+        (uniform("load = 1e300, messages = 1"), "1e300", "the load is 1e300"),
+        (uniform("load = -4e-7, messages = 1"), "-4e-7", "the load is -4e-7"),
         (
             uniform("load = 0.1, messages = 1, bytes = 1e-300"),
             "1e-300",

@@ -3,6 +3,7 @@
 //! Semantics follow MPI 4.1, chapter 6. Everything about a call (name, arguments as text and as numbers) is here: a new
 //! collective is one variant here and its algorithms.
 
+use odonata_units::Bytes;
 use std::fmt;
 
 use super::Kind;
@@ -299,20 +300,22 @@ impl fmt::Display for Collective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Collective::Barrier { .. } => write!(f, "Barrier"),
-            Collective::Broadcast { root, bytes, .. } => write!(f, "Broadcast of {bytes} B from {root}"),
-            Collective::Allreduce { bytes, .. } => write!(f, "Allreduce of {bytes} B"),
-            Collective::Reduce { root, bytes, .. } => write!(f, "Reduce of {bytes} B to {root}"),
-            Collective::Gather { root, bytes, .. } => write!(f, "Gather of {bytes} B per rank to {root}"),
+            Collective::Broadcast { root, bytes, .. } => write!(f, "Broadcast of {} from {root}", Bytes(*bytes)),
+            Collective::Allreduce { bytes, .. } => write!(f, "Allreduce of {}", Bytes(*bytes)),
+            Collective::Reduce { root, bytes, .. } => write!(f, "Reduce of {} to {root}", Bytes(*bytes)),
+            Collective::Gather { root, bytes, .. } => write!(f, "Gather of {} per rank to {root}", Bytes(*bytes)),
             Collective::Gatherv { root, .. } => write!(f, "Gatherv to {root}"),
-            Collective::Scatter { root, bytes, .. } => write!(f, "Scatter of {bytes} B per rank from {root}"),
+            Collective::Scatter { root, bytes, .. } => write!(f, "Scatter of {} per rank from {root}", Bytes(*bytes)),
             Collective::Scatterv { root, .. } => write!(f, "Scatterv from {root}"),
-            Collective::Allgather { bytes, .. } => write!(f, "Allgather of {bytes} B per rank"),
+            Collective::Allgather { bytes, .. } => write!(f, "Allgather of {} per rank", Bytes(*bytes)),
             Collective::Allgatherv { .. } => write!(f, "Allgatherv"),
             Collective::ReduceScatter { .. } => write!(f, "Reduce_scatter"),
-            Collective::ReduceScatterBlock { bytes, .. } => write!(f, "Reduce_scatter_block of {bytes} B per rank"),
-            Collective::Scan { bytes, .. } => write!(f, "Scan of {bytes} B"),
-            Collective::Exscan { bytes, .. } => write!(f, "Exscan of {bytes} B"),
-            Collective::Alltoall { bytes, .. } => write!(f, "Alltoall of {bytes} B per pair"),
+            Collective::ReduceScatterBlock { bytes, .. } => {
+                write!(f, "Reduce_scatter_block of {} per rank", Bytes(*bytes))
+            }
+            Collective::Scan { bytes, .. } => write!(f, "Scan of {}", Bytes(*bytes)),
+            Collective::Exscan { bytes, .. } => write!(f, "Exscan of {}", Bytes(*bytes)),
+            Collective::Alltoall { bytes, .. } => write!(f, "Alltoall of {} per pair", Bytes(*bytes)),
             Collective::Alltoallv { .. } => write!(f, "Alltoallv"),
         }
     }

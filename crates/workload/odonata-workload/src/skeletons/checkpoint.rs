@@ -2,6 +2,7 @@
 
 use odonata_units::{Bytes, Time};
 
+use super::counted::counted;
 use super::two_phase::{CollectiveIo, Progress, TwoPhase};
 use super::{Parameters, barrier, fsync};
 use crate::program::check_length;
@@ -257,7 +258,7 @@ impl Program for Checkpoint {
     fn describe(&self) -> String {
         let CheckpointParams {
             iterations,
-            total: Bytes(total_bytes),
+            total,
             file,
             coordinated,
             ..
@@ -272,8 +273,9 @@ impl Program for Checkpoint {
             Some(settings) => format!(", together by {} aggregators", settings.aggregators),
         };
         format!(
-            "Checkpoint, {} ranks, {iterations} times {total_bytes} B, {how}{files}",
-            self.ranks
+            "Checkpoint, {} ranks, {} of {total}, {how}{files}",
+            self.ranks,
+            counted(iterations, "write"),
         )
     }
 }

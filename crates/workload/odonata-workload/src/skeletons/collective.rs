@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Parameters;
+use super::counted::counted;
 use crate::collective::Algorithm;
 use crate::collective::choice::{self, AlgorithmSizes};
 use crate::program::check_length;
@@ -337,8 +338,10 @@ impl Program for CollectiveLoop {
             (time, true) => format!(", beside {time} of computation each"),
         };
         format!(
-            "{} times {}{how}, {} ranks{computes}",
-            self.iterations, self.collective, self.ranks
+            "{}{how}, {} ranks, {}{computes}",
+            self.collective,
+            self.ranks,
+            counted(self.iterations, "iteration")
         )
     }
 }

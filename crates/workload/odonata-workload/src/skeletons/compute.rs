@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Parameters;
+use super::counted::counted;
 use crate::program::check_length;
 use crate::{Cursor, Op, OpKind, Program};
 
@@ -90,6 +91,10 @@ impl Program for Compute {
 
     fn describe(&self) -> String {
         let ComputeParams { time, iterations } = self.params;
-        format!("{iterations} times {time} of computation, {} ranks", self.ranks)
+        format!(
+            "{} of {time} of computation, {} ranks",
+            counted(iterations, "iteration"),
+            self.ranks
+        )
     }
 }

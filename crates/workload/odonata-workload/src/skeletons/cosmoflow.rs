@@ -2,6 +2,7 @@
 
 use odonata_units::{Bytes, Time};
 
+use super::counted::counted;
 use super::{Parameters, allreduce};
 use crate::program::check_length;
 use crate::{Cursor, Op, OpKind, Program, Request};
@@ -89,13 +90,9 @@ impl CosmoFlow {
             return Err("the job has no ranks".into());
         }
         if params.elements.checked_mul(params.element.0).is_none() {
-            let CosmoFlowParams {
-                elements,
-                element: Bytes(element_bytes),
-                ..
-            } = params;
+            let CosmoFlowParams { elements, element, .. } = params;
             return Err(format!(
-                "{elements} elements of {element_bytes} bytes are more than 2^64 bytes"
+                "{elements} elements of {element} are more than 2^64 bytes"
             ));
         }
         check_length(params.iterations, 7)?;
@@ -198,8 +195,8 @@ impl Program for CosmoFlow {
         let CosmoFlowParams {
             iterations,
             elements,
-            element: Bytes(element_bytes),
-            sample: Bytes(io_bytes),
+            element,
+            sample,
             io,
             pipelined,
             ..
@@ -207,9 +204,9 @@ impl Program for CosmoFlow {
         let verb = if io == CosmoFlowIo::Read { "reads" } else { "writes" };
         let when = if pipelined { "ahead of" } else { "before" };
         format!(
-            "CosmoFlow, {} ranks, {iterations} steps, all-reduce of {elements} x {element_bytes} B, \
-             each rank {verb} {io_bytes} B {when} each step",
-            self.ranks
+            "CosmoFlow, {} ranks, {}, all-reduce of {elements} x {element}, each rank {verb} {sample} {when} each step",
+            self.ranks,
+            counted(iterations, "step")
         )
     }
 }

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use super::Parameters;
+use super::counted::counted;
 use crate::program::check_length;
 use crate::{Comm, Cursor, Op, OpKind, Program, Request, Source, Tag};
 
@@ -290,8 +291,9 @@ impl Program for CrystalRouter {
     fn describe(&self) -> String {
         let CrystalRouterParams { payload, rounds, .. } = self.params;
         format!(
-            "crystal router, {} ranks, {rounds} rounds, {payload} of each rank",
-            self.ranks
+            "crystal router, {} ranks, {}, {payload} of each rank",
+            self.ranks,
+            counted(rounds, "round")
         )
     }
 }

@@ -17,7 +17,7 @@
 
 mod params;
 
-use odonata_units::Time;
+use odonata_units::{Bytes, Time};
 
 use super::training::Sizes;
 use crate::program::check_length;
@@ -419,10 +419,10 @@ impl Program for Inference {
             batch,
             ..
         } = self.params;
-        let mib = self.piece_bytes() as f64 * f64::from(self.pieces()) / f64::from(1 << 20);
+        let cache = Bytes(self.piece_bytes().saturating_mul(u64::from(self.pieces()))).rounded();
         format!(
             "Inference of {}: {requests} requests of {prompt} + {output} tokens; {prefill} prefill instances of {prefill_tensor} GPUs, \
-             {decode} decode instances of {} GPUs, batches of {batch}; {mib:.1} MiB of keys and values of a request \
+             {decode} decode instances of {} GPUs, batches of {batch}; {cache} of keys and values of a request \
              between two GPUs",
             model.map_or("a transformer", super::training::Model::name),
             **decode_tensor,

@@ -24,6 +24,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::counted::counted;
 use super::{Parameters, barrier};
 use crate::program::check_length;
 use crate::{Cursor, FileCall, Op, OpKind, Program};
@@ -460,11 +461,11 @@ impl Program for MdtestProgram {
             "a shared tree"
         };
         format!(
-            "mdtest: {} items of each of {} tasks in {trees} of {} directories, {} times",
+            "mdtest: {} items of each of {} tasks in {trees} of {} directories, {}",
             self.tree.items(),
             self.ranks,
             self.tree.directories,
-            self.params.iterations
+            counted(self.params.iterations, "iteration")
         )
     }
 }

@@ -2,6 +2,7 @@
 
 use odonata_units::{Bytes, Time};
 
+use super::counted::counted;
 use super::{Parameters, allreduce, halo};
 use crate::grid::Grid;
 use crate::program::check_length;
@@ -118,13 +119,12 @@ impl Program for Milc {
 
     fn describe(&self) -> String {
         let MilcParams {
-            iterations,
-            message: Bytes(message_bytes),
-            ..
+            iterations, message, ..
         } = self.params;
         format!(
-            "MILC, {}, {iterations} iterations, {message_bytes} B to each neighbor twice",
-            self.grid
+            "MILC, {}, {}, {message} to each neighbor twice",
+            self.grid,
+            counted(iterations, "iteration")
         )
     }
 }

@@ -39,6 +39,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Parameters;
+use super::counted::counted;
 use crate::op::PROC_NULL;
 use crate::program::check_length;
 use crate::{After, Comm, Cursor, Op, OpId, OpKind, Program, Source, Tag};
@@ -587,10 +588,11 @@ impl Program for Nccl {
             NcclAlgorithm::Collnet => "the switches of hosts and those between them",
         };
         format!(
-            "{iterations} times NCCL {} of {} by {by}, {} ranks, {} channels in {} steps, protocol {}",
+            "NCCL {} of {} by {by}, {} ranks, {}, {} channels in {} steps, protocol {}",
             collective.name(),
             **bytes,
             self.ranks,
+            counted(*iterations, "iteration"),
             self.channels,
             u64::from(self.loops) * u64::from(self.steps),
             protocol.name(),

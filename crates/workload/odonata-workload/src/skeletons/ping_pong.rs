@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Parameters;
+use super::counted::counted;
 use crate::program::check_length;
 use crate::{Comm, Cursor, Op, OpKind, Program, Source, Tag};
 
@@ -178,9 +179,9 @@ impl Program for PingPong {
             Pairs::Halves => "ranks of the two halves",
         };
         format!(
-            "ping-pong of {pairs}, {} ranks, {} times {}{more}",
+            "ping-pong of {pairs}, {} ranks, {} of {}{more}",
             self.ranks,
-            self.params.iterations,
+            counted(self.params.iterations, "round trip"),
             sizes.join(", ")
         )
     }

@@ -2,6 +2,7 @@
 
 use odonata_units::{Bytes, Time};
 
+use super::counted::counted;
 use super::{Parameters, allreduce, halo};
 use crate::grid::{Grid, balanced};
 use crate::program::check_length;
@@ -141,13 +142,12 @@ impl Program for Stencil {
 
     fn describe(&self) -> String {
         let StencilParams {
-            iterations,
-            message: Bytes(message_bytes),
-            ..
+            iterations, message, ..
         } = self.params;
         format!(
-            "stencil, {}, {iterations} iterations, {message_bytes} B to each neighbor",
-            self.grid
+            "stencil, {}, {}, {message} to each neighbor",
+            self.grid,
+            counted(iterations, "iteration")
         )
     }
 }

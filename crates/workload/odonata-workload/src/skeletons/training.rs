@@ -35,7 +35,7 @@ pub mod model;
 mod params;
 pub mod schedule;
 
-use odonata_units::Time;
+use odonata_units::{Bytes, Time};
 
 use crate::program::check_length;
 use crate::{Algorithm, Collective, Comm, Cursor, Group, Op, OpKind, Parallelism, Program, Request, Source, Tag};
@@ -498,24 +498,15 @@ impl Program for Training {
         } = self.params;
         let name = self.params.model.map_or("a transformer", Model::name);
         let parameters = self.sizes.parameters() as f64 / 1e9;
-        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
         let Layout {
             tensor,
             data,
             pipeline,
             expert,
         } = self.layout;
-        let batches = f64::from(2 * micro_batches) * f64::from(2 * self.layers(0).len() as u32);
-        let tensors = if tensor > 1 {
-            batches * mib(self.activations)
-        } else {
-            0.0
-        };
-        let sent = if pipeline > 1 {
-            f64::from(micro_batches) * mib(self.activations / u64::from(tensor))
-        } else {
-            0.0
-        };
+        let of_more_than_one = |ranks: u32, bytes: u64| Bytes(if ranks > 1 { bytes } else { 0 }).rounded();
+        let all_reduces = 4 * u64::from(micro_batches) * self.layers(0).len() as u64;
+        let sent = (self.activations / u64::from(tensor)).saturating_mul(u64::from(micro_batches));
         let gradient = (self.parameters(0).0 + self.parameters(0).1).saturating_mul(self.params.element.0);
         let experts = if expert > 1 {
             format!(", {expert} expert")
@@ -525,9 +516,11 @@ impl Program for Training {
         format!(
             "{iterations} iterations of training {name} ({parameters:.1} billion parameters): {tensor} tensor x {data} data x \
              {pipeline} pipeline{experts} parallel, {micro_batches} micro-batches of {micro_batch}, {}; per rank of stage 0 and iteration: tensor \
-             all-reduces of {tensors:.1} MiB, sends of {sent:.1} MiB, gradients of {:.1} MiB",
+             all-reduces of {}, sends of {}, gradients of {}",
             self.params.schedule.name(),
-            if data > 1 { mib(gradient) } else { 0.0 },
+            of_more_than_one(tensor, self.activations.saturating_mul(all_reduces)),
+            of_more_than_one(pipeline, sent),
+            of_more_than_one(data, gradient),
         )
     }
 }

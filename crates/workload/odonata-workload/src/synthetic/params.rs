@@ -299,7 +299,7 @@ impl SyntheticParams {
             (Some(load), None) => {
                 let key = format!("{at}.load");
                 if !(load > 0.0 && load <= 1.0) {
-                    let problem = format!("a load of {}", Number(load));
+                    let problem = format!("the load is {}", Number(load));
                     return Err(Problem::new(key, problem, "above 0, at most 1"));
                 }
                 let problem = format!("messages of {bytes} at a load of {}", Number(load));
