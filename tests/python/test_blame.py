@@ -85,12 +85,12 @@ def test_what_matters_is_reported_the_heaviest_first():
     ]
 
 
-def test_what_traffic_did_to_itself_is_one_sentence():
+def test_what_traffic_did_to_itself_is_a_sentence_for_each_place():
     own = [found.as_dict() for found in blame.findings(results()) if found.own]
-    assert blame.own_words(own) == (
-        "Waits behind own traffic: milc's messages 5% of their time in the network; "
-        "cosmoflow's I/O 6% of I/O time"
-    )
+    assert blame.own_words(own) == [
+        "Waits behind own traffic, of the time in the network: milc's messages 5%",
+        "Waits behind own traffic, of I/O time: cosmoflow's I/O 6%",
+    ]
 
 
 def test_shares_are_of_the_victims_time_in_the_network_or_in_io_calls():
@@ -109,9 +109,9 @@ def test_shares_of_an_interrupted_run_are_at_most_1():
         "behind cosmoflow's I/O, on r1>r2 (local)"
     )
     own = blame.findings(results([("milc", "mpi", "milc", "mpi", "link", "local", "r1>r2", -1, 53.5)]))
-    assert blame.own_words([one.as_dict() for one in own]) == (
-        "Waits behind own traffic: milc's messages an unknown part of their time in the network"
-    )
+    assert blame.own_words([one.as_dict() for one in own]) == [
+        "Waits behind own traffic, of the time in the network: milc's messages an unknown part"
+    ]
 
 
 def test_a_share_of_a_job_that_has_not_ended_is_an_upper_bound():
@@ -153,9 +153,9 @@ def test_data_on_its_way_down_waits_for_a_part_of_all_that_it_waits_there_and_a_
         "Checkpoint's data on their way down spent 20% of their waiting time behind each other, "
         "at the device of 1 server below its own",
     ]
-    assert blame.own_words([finding.as_dict() for finding in found if finding.own]) == (
-        "Waits behind own traffic: checkpoint's I/O 20% of the waiting time of data on their way down"
-    )
+    assert blame.own_words([finding.as_dict() for finding in found if finding.own]) == [
+        "Waits behind own traffic, of the waiting time of data on their way down: checkpoint's I/O 20%"
+    ]
 
 
 def test_what_waits_below_the_servers_of_a_run_with_tiers_is_no_part_of_its_calls(tmp_path):

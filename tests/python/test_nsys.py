@@ -121,7 +121,7 @@ def test_kernels_become_operations_on_streams(folder, tmp_path):
     assert len({row["stream"] for row in (forward, backward, optimizer)}) == 1
     assert len({row["stream"] for row in (copy, forward, allreduce)}) == 3
     assert odonata.trace_lint(out) == []
-    assert "come after others of other streams, by their times alone" in output
+    assert "operations ordered across streams by their recorded times" in output
 
 
 def test_streams_wait_for_the_events_that_are_recorded(tmp_path):
@@ -143,9 +143,9 @@ def test_streams_wait_for_the_events_that_are_recorded(tmp_path):
     first, second, third, fourth = rows_of(program)
     assert (third["after"], third["duration_ps"]) == ([0], (1500 + 500) * 1000)
     assert (first["after"], second["after"], fourth["after"]) == ([], [], [])
-    assert "1 operations come after others of other streams, by events that are recorded" in output
+    assert "1 operations ordered across streams by recorded events" in output
     assert "1 waits of streams for unrecorded events, left out" in output
-    assert "by their times alone" not in output
+    assert "by their recorded times" not in output
 
 
 def test_a_converted_export_runs_with_one_digest_on_every_scheduler(folder, tmp_path):

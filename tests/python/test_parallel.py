@@ -206,7 +206,7 @@ def test_bench_measures_every_scheduler_on_every_number_of_threads(shell):
 
 def test_a_run_that_measured_its_threads_says_which_it_took(shell, small):
     """Planted: the small run is too short to measure. The measurement is below the first line."""
-    why = "1 thread: 2 took 3% less elapsed time (25% less would pay) and 71% more CPU time"
+    why = "1 thread: a trial of 2 took 3% less elapsed time (25% less needed) and 71% more CPU time"
     assert json.loads(shell("summary", str(small), "--json").out)["threads"] is None
     folder = shell.folder / "measured"
     shutil.copytree(small, folder)

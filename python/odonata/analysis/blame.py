@@ -312,15 +312,15 @@ def _traffic(name: str) -> str:
     return _TRAFFIC.get(name, name)
 
 
-def own_words(own: Sequence[Mapping[str, Any]]) -> str:
-    """One sentence about the waits of all jobs behind their own traffic.
+def own_words(own: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A sentence for each place about the waits of all jobs behind their own traffic.
 
     >>> own_words([{"victim": "milc", "victim_class": "mpi", "where": "network", "share": 0.2}])
-    "Waits behind own traffic: milc's messages 20% of their time in the network"
+    ["Waits behind own traffic, of the time in the network: milc's messages 20%"]
     """
-    parts = []
+    sentences = []
     for where, in_calls, whole in (
-        ("network", True, "of their time in the network"),
+        ("network", True, "of the time in the network"),
         ("servers", True, "of I/O time"),
         ("below", True, "of I/O time, at servers below"),
         ("below", False, "of the waiting time of data on their way down"),
@@ -332,8 +332,8 @@ def own_words(own: Sequence[Mapping[str, Any]]) -> str:
             if found["where"] == where and found.get("in_calls", True) == in_calls
         ]
         if shares:
-            parts.append(f"{', '.join(shares)} {whole}")
-    return "Waits behind own traffic: " + "; ".join(parts)
+            sentences.append(f"Waits behind own traffic, {whole}: {', '.join(shares)}")
+    return sentences
 
 
 def is_unknown(part: float, *, at_most: bool) -> bool:

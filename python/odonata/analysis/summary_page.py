@@ -125,8 +125,8 @@ def _findings(out: Console, findings: list[dict[str, Any]] | None, estimate: str
     for finding in findings:
         if not finding["own"]:
             explain(out, f"- {finding['words']}")
-    if own:
-        explain(out, f"- {blame.own_words(own)}")
+    for sentence in blame.own_words(own):
+        explain(out, f"- {sentence}")
     if not findings:
         explain(out, "No traffic spent 1% of its time or more waiting.")
 

@@ -11,6 +11,7 @@ from odonata.analysis.measured import GOOD_OUTCOMES
 from odonata.report.blocks import Section, Text
 from odonata.report.contents import MOST_JOBS, Contents
 from odonata.report.machine import HOTTEST
+from odonata.scenario.run_fidelity import ETHERNET
 
 
 def section(contents: Contents) -> Section:
@@ -38,7 +39,7 @@ def limits(contents: Contents) -> list[str]:
     if not contents.slowdowns and len(contents.names) > 1:
         lines.append("Times of the jobs alone: run with --baselines.")
     lines += [f"{job}, alone: {how}." for job, how in contents.results.failed_baselines.items()]
-    if not contents.blames:
+    if not contents.blames and not contents.fidelity.has(ETHERNET):
         lines.append("Interference between jobs: run with --set run.blame=true.")
     elif estimate := blame.estimate(contents.results):
         lines.append(f"Exact interference between jobs: {estimate}.")

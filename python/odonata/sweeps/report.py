@@ -168,8 +168,8 @@ def _drawing(
     offered = [first, *(name for name in metrics if name != first)]
     by = [name for name in ("job", *axes) if name != axes[0]]
     controls = [
-        Control("y", "Up", [(name, words(name)) for name in offered]),
-        Control("x", "Across", [(name, name) for name in dict.fromkeys((*axes, "job"))]),
+        Control("y", "Vertical axis", [(name, words(name)) for name in offered]),
+        Control("x", "Horizontal axis", [(name, name) for name in dict.fromkeys((*axes, "job"))]),
         Control(
             "by",
             "Color",
@@ -186,7 +186,7 @@ def _drawing(
         # An axis that is neither across nor in color is fixed at a value: means over settings have no
         # meaning.
         choices = [*values, ("", "all")] if name in axes else [("", "all"), *values]
-        controls.append(Control(f"only:{name}", f"{name}, if not drawn", choices))
+        controls.append(Control(f"only:{name}", f"{name}, where not an axis", choices))
     data = {
         "rows": {name: columns[name] for name in dict.fromkeys(("job", *axes, *metrics))},
         "units": {name: units.get(name, "") for name in (*axes, *metrics)},

@@ -111,7 +111,7 @@ def _ranks_of_file(job: Job, export: Export) -> list[_ProcessRank]:
         if count:
             job.left_out[what] += count
     for name, count in found.others.items():
-        job.left_out[f"ranges {name}, which send nothing"] += count
+        job.left_out[f"NVTX ranges {name}, which carry no data: left out"] += count
     ranks: dict[tuple[int, int], _ProcessRank] = {}
     names = ("kind", "name", "process", "device", "context", "stream", "start", "end", "launch")
     shared = _share(job, export, found)

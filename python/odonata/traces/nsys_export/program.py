@@ -248,7 +248,7 @@ class _Maker:
                 _, end, operation = launched[at]
                 last[other] = max(last.get(other, (-1, -1)), (operation, end))
         if last:
-            self.notes["operations come after others of other streams, by events that are recorded"] += 1
+            self.notes["operations ordered across streams by recorded events"] += 1
         ends = [end for _, end in last.values()]
         since = min(activity.start, max(idle_since, *ends)) if ends else activity.start
         return [operation for operation, _ in last.values()], since
@@ -265,7 +265,7 @@ class _Maker:
                 after.append(operations[at])
                 since = max(since, ends[at])
         if after:
-            self.notes["operations come after others of other streams, by their times alone"] += 1
+            self.notes["operations ordered across streams by their recorded times"] += 1
         return after, since
 
     def _write(self, stream: int, activity: Activity, after: list[int], idle: int) -> int | None:

@@ -20,7 +20,7 @@ pub(crate) fn in_words(figures: &ThreadFigures) -> String {
         );
     }
     let (more, least) = (trial.more, 100.0 * ThreadTrial::LEAST_GAIN);
-    format!("{text}: {more} took {clock} elapsed time ({least:.0}% less would pay) and {cpu} CPU time")
+    format!("{text}: a trial of {more} took {clock} elapsed time ({least:.0}% less needed) and {cpu} CPU time")
 }
 
 /// What a factor changes.
@@ -53,7 +53,7 @@ mod tests {
     fn the_choice_is_told_with_what_was_measured() {
         assert_eq!(
             reason(1, 0.97, 0.97, 1.71),
-            "1 thread: 2 took 3% less elapsed time (25% less would pay) and 71% more CPU time"
+            "1 thread: a trial of 2 took 3% less elapsed time (25% less needed) and 71% more CPU time"
         );
         assert_eq!(
             reason(2, 0.62, 0.59, 1.12),

@@ -91,9 +91,7 @@ impl CosmoFlow {
         }
         if params.elements.checked_mul(params.element.0).is_none() {
             let CosmoFlowParams { elements, element, .. } = params;
-            return Err(format!(
-                "{elements} elements of {element} are more than 2^64 bytes"
-            ));
+            return Err(format!("{elements} elements of {element} are more than 2^64 bytes"));
         }
         check_length(params.iterations, 7)?;
         Ok(CosmoFlow { ranks, params })

@@ -310,6 +310,9 @@ pub(super) fn lost_time(resolved: &Resolved) -> Result<(), Problem> {
     if resolved.has_fidelity(Fidelity::Flow) {
         return refused("flows share links and never wait");
     }
+    if resolved.has_fidelity(Fidelity::Ethernet) {
+        return refused("waits in an Ethernet are not charged to jobs");
+    }
     if !*resolved.run.blame {
         let problem = "lost time needs the waits charged by run.blame, which is off";
         return Err(Problem::new("run.lost_time", problem, "false, or run.blame = true"));

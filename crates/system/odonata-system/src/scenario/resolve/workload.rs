@@ -184,11 +184,12 @@ pub(super) fn workload(
 fn replayed(at: &str, ranks: u32, trace: &Trace, machine: &r::Resolved) -> Result<Trace, Problem> {
     if ranks != trace.ranks() {
         let problem = format!("{ranks} ranks, but the trace has {}", trace.ranks());
-        return Err(Problem::new(
-            format!("{at}.ranks"),
-            problem,
-            "the number of ranks of the trace, or no such key",
-        ));
+        let expected = "the number of ranks of the trace, or no such key";
+        let problem = Problem::new(format!("{at}.ranks"), problem, expected);
+        return Err(match trace.ranks() {
+            1 => problem.hint("`odonata trace convert --ranks` gives a trace of one rank to each of several ranks"),
+            _ => problem,
+        });
     }
     if trace.does_io() && machine.storage.is_none() {
         let problem = Problem::new(
