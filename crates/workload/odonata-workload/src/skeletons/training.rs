@@ -37,6 +37,7 @@ pub mod schedule;
 
 use odonata_units::{Bytes, Time};
 
+use super::counted::counted;
 use crate::program::check_length;
 use crate::{Algorithm, Collective, Comm, Cursor, Group, Op, OpKind, Parallelism, Program, Request, Source, Tag};
 use layout::Layout;
@@ -497,30 +498,53 @@ impl Program for Training {
             ..
         } = self.params;
         let name = self.params.model.map_or("a transformer", Model::name);
-        let parameters = self.sizes.parameters() as f64 / 1e9;
+        let parameters = match self.sizes.parameters() as f64 {
+            few if few < 1e9 => format!("{:.0} million", few / 1e6),
+            many => format!("{:.1} billion", many / 1e9),
+        };
         let Layout {
             tensor,
             data,
             pipeline,
             expert,
         } = self.layout;
-        let of_more_than_one = |ranks: u32, bytes: u64| Bytes(if ranks > 1 { bytes } else { 0 }).rounded();
-        let all_reduces = 4 * u64::from(micro_batches) * self.layers(0).len() as u64;
-        let sent = (self.activations / u64::from(tensor)).saturating_mul(u64::from(micro_batches));
         let gradient = (self.parameters(0).0 + self.parameters(0).1).saturating_mul(self.params.element.0);
         let experts = if expert > 1 {
             format!(", {expert} expert")
         } else {
             String::new()
         };
+        let sends = [
+            (
+                tensor,
+                counted(
+                    micro_batches
+                        .saturating_mul(4)
+                        .saturating_mul(self.layers(0).len() as u32),
+                    "tensor all-reduce",
+                ),
+                self.activations,
+            ),
+            (
+                pipeline,
+                counted(micro_batches, "send"),
+                self.activations / u64::from(tensor),
+            ),
+            (data, "gradients".into(), gradient),
+        ];
+        let sends: Vec<String> = (sends.into_iter().filter(|&(ranks, ..)| ranks > 1))
+            .map(|(_, what, bytes)| format!("{what} of {}", Bytes(bytes).rounded()))
+            .collect();
+        let sends = match sends.is_empty() {
+            true => String::new(),
+            false => format!("; per rank of stage 0 and iteration: {}", sends.join(", ")),
+        };
         format!(
-            "{iterations} iterations of training {name} ({parameters:.1} billion parameters): {tensor} tensor x {data} data x \
-             {pipeline} pipeline{experts} parallel, {micro_batches} micro-batches of {micro_batch}, {}; per rank of stage 0 and iteration: tensor \
-             all-reduces of {}, sends of {}, gradients of {}",
+            "{} of training {name} ({parameters} parameters): {tensor} tensor x {data} data x {pipeline} pipeline{experts} \
+             parallel, {} x {micro_batch} sequences, {}{sends}",
+            counted(iterations, "iteration"),
+            micro_batches,
             self.params.schedule.name(),
-            of_more_than_one(tensor, self.activations.saturating_mul(all_reduces)),
-            of_more_than_one(pipeline, sent),
-            of_more_than_one(data, gradient),
         )
     }
 }
