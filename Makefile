@@ -261,13 +261,13 @@ study-real-machines: WHAT = quick
 study-real-machines: setup ## Ping-pongs on presets, and docs/real-machines.md (WHAT=page)
 	$(BIN)/python studies/real_machines/study.py $(WHAT)
 
-study-amg: setup ## Replay the AMG trace of 27 ranks under three routings (ARGS="--placement contiguous --repeat 10")
+study-amg: setup ## Replay the AMG trace of 27 ranks under three routings (ARGS="--placement contiguous --repeat 10", ARGS=--stored: the stored results)
 	$(BIN)/python studies/amg/routings.py $(ARGS)
 
 study-advice: setup ## Ask for advice on twelve scenarios, and check it with other seeds (ARGS=--stored: the stored answers)
 	$(BIN)/python studies/advice/held_out.py $(ARGS)
 
-study-batch: setup ## Print how far slowdowns by rates are off from packets, at the stored moments of three job lists
+study-batch: setup ## Print and draw how far slowdowns by rates are off from packets, at the stored moments of three job lists
 	$(BIN)/python studies/batch/accuracy.py
 
 clean: ## Remove .venv, target/, dist/, site/ and results/

@@ -3,7 +3,8 @@
     python studies/advice/held_out.py
 
 asks `odonata advise` for placement and routing with four seeds, and runs the answer in packets with three
-seeds that the search did not see. It writes data/held_out.jsonl and prints the table of README.md.
+seeds that the search did not see. It writes data/held_out.jsonl, prints the table of README.md and draws
+docs/figures/advice.svg; with --stored from the stored answers.
 """
 
 from __future__ import annotations
@@ -11,10 +12,18 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+
+# study_tools, which all studies share.
+sys.path.append(str(Path(__file__).parents[1]))
+
+from matplotlib.figure import Figure
+from study_tools import figures
+from study_tools.figures import Drawing
 
 import odonata
 from odonata.sweeps.statistics import paired
@@ -111,14 +120,66 @@ def row(found: dict[str, Any]) -> str:
     return f"| {found['scenario']} ({found['placement']}) | {best} | {found['runs']} | {ratios} |"
 
 
+def stored() -> list[dict[str, Any]]:
+    """The stored answers, by scenario."""
+    return [json.loads(line) for line in DATA.read_text().splitlines()]
+
+
+def interval(words: str) -> tuple[float, float, float]:
+    """A ratio and its interval, from the words of the answer; a ratio without an interval is exact.
+
+    >>> interval("0.80x (0.77x to 0.83x) in all 3 seeds"), interval("1.00x in all 3 seeds")
+    ((0.8, 0.77, 0.83), (1.0, 1.0, 1.0))
+    """
+    ratio, *ends = (float(number) for number in re.findall(r"(\d+\.\d+)x", words))
+    low, high = ends or (ratio, ratio)
+    return ratio, low, high
+
+
+def figure() -> Figure:
+    """Ratio of times with the advice to those under two placements, with intervals, by scenario."""
+    answers = stored()
+    picture, (axes,) = figures.panels(4.9)
+    axes.axvline(1, color=figures.REFERENCE, linewidth=0.8)
+    for turn, rival in enumerate(("contiguous", "random")):
+        color, marker = figures.COLORS[turn], figures.MARKERS[turn]
+        for place, answer in enumerate(answers):
+            ratio, low, high = interval(answer["held_out"][rival])
+            is_own = answer["placement"] == rival
+            axes.errorbar(
+                ratio,
+                place + 0.36 * (turn - 0.5),
+                xerr=[[ratio - low], [high - ratio]],
+                fmt=marker,
+                color=color,
+                markerfacecolor=color if is_own else "white",
+                elinewidth=1.2,
+                capsize=2.5,
+            )
+        for fill, of in ((color, "the scenario's own"), ("white", "another")):
+            axes.plot([], [], marker, color=color, markerfacecolor=fill, label=f"{rival} placement, {of}")
+    axes.set_xscale("log")
+    ticks = [0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.set_xticks([], minor=True)
+    figures.rows(axes, [answer["scenario"] for answer in answers])
+    axes.set_xlabel("time with the advice / time under the placement (below 1: the advice is faster)")
+    figures.legend(picture, axes, 2)
+    return picture
+
+
+FIGURE = Drawing("advice", figure)
+
+
 if __name__ == "__main__":
     if "--stored" not in sys.argv:
         with tempfile.TemporaryDirectory() as scratch, DATA.open("w") as data:
             for number, (machine, mix) in enumerate(itertools.product(MACHINES, MIXES)):
-                answer = advise(machine, mix, "random" if number % 2 else "contiguous", Path(scratch))
-                data.write(json.dumps(answer) + "\n")
+                found = advise(machine, mix, "random" if number % 2 else "contiguous", Path(scratch))
+                data.write(json.dumps(found) + "\n")
                 data.flush()
     print("| scenario (placement) | advice | runs | against the scenario | contiguous | random |")
     print("|---|---|---|---|---|---|")
-    for line in DATA.read_text().splitlines():
-        print(row(json.loads(line)))
+    for answer in stored():
+        print(row(answer))
+    FIGURE.write()

@@ -1,7 +1,7 @@
 """Bus bandwidths of all-reduces on hosts of a DGX H100 SuperPOD, beside those measured with NCCL.
 
     study.py measure [SIZE ...]   runs these sizes, by default all: minutes of CPU time
-    study.py page                 the table of docs/all-reduce.md, from the stored results
+    study.py page                 the table of docs/all-reduce.md and its figure, from the stored results
 
 Nothing is fitted: the machine is the preset, NCCL's constants are the workload's defaults.
 
@@ -19,7 +19,9 @@ HERE = Path(__file__).parent
 # study_tools, which all studies share.
 sys.path.append(str(HERE.parent))
 
-from study_tools import command, passage  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+from study_tools import command, figures, passage  # noqa: E402
+from study_tools.figures import Drawing  # noqa: E402
 from study_tools.passage import Passage  # noqa: E402
 from study_tools.table import Table  # noqa: E402
 
@@ -39,6 +41,8 @@ SIZES: dict[str, tuple[int, dict[str, Any]]] = {
     "64 MiB": (64 * MIB, {"packet": "16 KiB"}),
     "256 MiB": (256 * MIB, {"fidelity": "flow"}),
 }
+#: Sizes with published values alone.
+LARGER = {"1 GiB": 1 << 30, "4 GiB": 4 << 30, "8 GiB": 8 << 30, "16 GiB": 16 << 30}
 
 
 def scenario(hosts: int, algorithm: str, bytes: int, network: dict[str, Any]) -> dict[str, Any]:
@@ -77,7 +81,7 @@ def text() -> str:
     """The table of the page."""
     stored = json.loads(STORED.read_text(encoding="utf-8"))
     published = json.loads(PUBLISHED.read_text(encoding="utf-8"))
-    sizes = [*SIZES, "1 GiB", "4 GiB", "8 GiB", "16 GiB"]
+    sizes = [*SIZES, *LARGER]
     rows = []
     for hosts in HOSTS:
         for algorithm in ALGORITHMS:
@@ -94,9 +98,46 @@ def text() -> str:
     return f"{Table('', ['bus bandwidth, GB/s', *sizes], rows).markdown()}\n{sources}\n"
 
 
+def figure() -> Figure:
+    """Bus bandwidth over size, a panel per number of hosts: ours as lines, published values as points."""
+    stored = json.loads(STORED.read_text(encoding="utf-8"))
+    published = json.loads(PUBLISHED.read_text(encoding="utf-8"))
+    bytes_of = {size: bytes for size, (bytes, _) in SIZES.items()} | LARGER
+    picture, every = figures.panels(3.9, len(HOSTS), sharex=True, sharey=True)
+    for axes, hosts in zip(every, HOSTS, strict=True):
+        for algorithm, style, color in zip(ALGORITHMS, ("-", "--", ":"), figures.COLORS, strict=False):
+            name = {"nvls": "NVLS"}.get(algorithm, algorithm)
+            found = stored[str(hosts)][algorithm]
+            xs = [bytes_of[size] for size in found]
+            axes.plot(xs, list(found.values()), style, color=color, linewidth=1.8, label=f"ours, {name}")
+        known = {name: row["bus_GBps"] for name, row in published.items() if row["hosts"] == hosts}
+        for marker, (name, values) in zip(figures.MARKERS, known.items(), strict=False):
+            axes.plot(
+                [bytes_of[size] for size in values],
+                list(values.values()),
+                marker,
+                color="black",
+                fillstyle="none",
+                label=f"measured:\n{name.partition(' of ')[2]}",
+            )
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.set_title(f"{hosts} host{'s' if hosts > 1 else ''} of 8 GPUs")
+        axes.legend(loc="lower right", fontsize=7.5, handlelength=2.2, borderpad=0.1)
+    ticks = ("1 MiB", "16 MiB", "256 MiB", "4 GiB")
+    every[0].set_xticks([bytes_of[size] for size in ticks], [size.replace(" ", "\n") for size in ticks])
+    every[0].set_yticks([5, 10, 20, 50, 100, 200, 500], ["5", "10", "20", "50", "100", "200", "500"])
+    every[0].set_ylabel("bus bandwidth, GB/s")
+    picture.supxlabel("size of the all-reduce", fontsize=8.5)
+    return picture
+
+
+FIGURE = Drawing("all-reduce", figure)
+
+
 def main() -> int:
     """See the top."""
-    return passage.main(str(__doc__), ", ".join(SIZES), measure, PASSAGE, text)
+    return passage.main(str(__doc__), ", ".join(SIZES), measure, PASSAGE, text, FIGURE)
 
 
 if __name__ == "__main__":

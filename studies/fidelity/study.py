@@ -1,7 +1,7 @@
 """Compares flows and the analytic model with packets, and renews the table of docs/fidelity.md.
 
     study.py measure [NAME ...]   scenarios with one of these in their names, default: all (minutes)
-    study.py page                 the table of docs/fidelity.md, from the stored results
+    study.py page                 the tables of docs/fidelity.md and their figure, from the stored results
 
 Exit code: 0; 2 if the arguments are wrong; 130 if it was interrupted.
 """
@@ -19,8 +19,10 @@ HERE = Path(__file__).parent
 # study_tools, which all studies share.
 sys.path.append(str(HERE.parent))
 
+from matplotlib.figure import Figure  # noqa: E402
 from others import OTHERS  # noqa: E402
-from study_tools import command, passage  # noqa: E402
+from study_tools import command, figures, passage  # noqa: E402
+from study_tools.figures import Drawing  # noqa: E402
 from study_tools.passage import Passage  # noqa: E402
 from study_tools.table import Table  # noqa: E402
 
@@ -180,9 +182,46 @@ def text() -> str:
     return f"{len(stored)} scenarios; CPU time of all of them: {times}.\n\n{tables}"
 
 
+def figure() -> Figure:
+    """Errors of job times by kind of traffic, and CPU time of all scenarios by tier."""
+    stored = json.loads(STORED.read_text(encoding="utf-8"))
+    kinds = ("bulk", "other sizes", "storage", "latency")
+    picture, (errors_of, costs) = figures.panels(2.9, 2, width_ratios=(2.6, 1))
+    errors_of.axvline(0, color=figures.REFERENCE, linewidth=0.8)
+    for turn, tier in enumerate(("flow", "analytic")):
+        xs, ys = [], []
+        for place, kind in enumerate(kinds):
+            found = [row["off"][tier] for row in stored.values() if row["kind"] == kind]
+            off = sorted(100 * value for jobs in found for value in jobs.values())
+            xs += off
+            # Side by side in the order of errors, so that equal ones are seen.
+            middle, spread = place + 0.4 * (turn - 0.5), 0.26
+            ys += [middle + spread * (i / max(len(off) - 1, 1) - 0.5) for i in range(len(off))]
+        color, marker = figures.COLORS[turn], figures.MARKERS[turn]
+        errors_of.plot(xs, ys, marker, color=color, fillstyle="none", markersize=4, label=tier)
+    figures.rows(errors_of, kinds)
+    errors_of.set_xlabel("error of a job's time against packets, %")
+    errors_of.set_title("Error of each job, by traffic")
+    errors_of.legend(loc="lower left")
+    tiers = ("packet", "flow", "analytic")
+    for place, tier in enumerate(tiers):
+        seconds = sum(row["cpu_s"][tier] for row in stored.values())
+        color = figures.REFERENCE if place == 0 else figures.COLORS[place - 1]
+        costs.barh(place, seconds, 0.6, color=color)
+        costs.annotate(f"{seconds:.1f} s", (seconds, place), (3, 0), textcoords="offset points", va="center")
+    figures.rows(costs, tiers)
+    costs.margins(x=0.3)
+    costs.set_xlabel("CPU time, s")
+    costs.set_title(f"All {len(stored)} scenarios")
+    return picture
+
+
+FIGURE = Drawing("fidelity", figure)
+
+
 def main() -> int:
     """See the top."""
-    return passage.main(str(__doc__), "of scenarios, or parts of these", measure, PASSAGE, text)
+    return passage.main(str(__doc__), "of scenarios, or parts of these", measure, PASSAGE, text, FIGURE)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Flow completion times over Ethernet beside those of htsim.
 
     study.py measure [FAMILY ...]   runs these families of cases, by default all: minutes of CPU time
-    study.py page                   the tables of docs/ethernet-validation.md, from the stored results
+    study.py page                   the tables and the figure of docs/ethernet-validation.md, from the stored
+                                    results
 
 Nothing is fitted. Random numbers differ between the simulators, so means over seeds are compared.
 
@@ -23,7 +24,9 @@ HERE = Path(__file__).parent
 # study_tools, which all studies share.
 sys.path.append(str(HERE.parent))
 
-from study_tools import command, passage  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+from study_tools import command, figures, passage  # noqa: E402
+from study_tools.figures import Drawing  # noqa: E402
 from study_tools.passage import Passage  # noqa: E402
 from study_tools.table import Table  # noqa: E402
 
@@ -36,6 +39,23 @@ PASSAGE = Passage("ethernet-validation.md", "<!-- agreement: studies/htsim/study
 
 #: The families of cases, from the fastest.
 FAMILIES = ("one", "two", "a2a", "incast", "perm", "noise", "oversub")
+#: Their names in the figure.
+FAMILY_NAMES = {
+    "one": "single flow",
+    "two": "two flows",
+    "a2a": "all-to-all",
+    "incast": "incast",
+    "perm": "permutation",
+    "noise": "permutation\nwith noise",
+    "oversub": "permutation,\noversubscribed",
+}
+#: Protocols, and their names in the figure.
+PROTOCOLS = {
+    "uec-nscc": "Ultra Ethernet, NSCC",
+    "uec-rccc": "Ultra Ethernet, RCCC",
+    "uec-const": "Ultra Ethernet, constant window",
+    "roce-pfc": "RoCE with PFC",
+}
 CONTROLS = {"uec-const": "constant", "uec-rccc": "rccc"}
 #: Metrics: column of htsim's table, and the name on the page.
 TIMES = {"fct_median_us": "median", "fct_p99_us": "p99", "fct_max_us": "last"}
@@ -236,7 +256,7 @@ def text() -> str:
     names = {**TIMES, **COUNTS}
     families = []
     for family in FAMILIES:
-        for protocol in ("uec-nscc", "uec-rccc", "uec-const", "roce-pfc"):
+        for protocol in PROTOCOLS:
             mine = [one for one in found if (one.case.family, one.case.protocol) == (family, protocol)]
             if not mine:
                 continue
@@ -263,9 +283,47 @@ def text() -> str:
     )
 
 
+def figure() -> Figure:
+    """Ratios of median and p99 of each case, by family and protocol, with a band of a tenth."""
+    found = agreements()
+    picture, every = figures.panels(4.4, 2, sharex=True)
+    titles = {"fct_median_us": "Median completion time", "fct_p99_us": "99th percentile of completion times"}
+    for axes, (metric, title) in zip(every, titles.items(), strict=True):
+        axes.axvspan(1 - TENTH, 1 + TENTH, color=figures.BAND)
+        axes.axvline(1, color=figures.REFERENCE, linewidth=0.8)
+        for turn, (protocol, label) in enumerate(PROTOCOLS.items()):
+            xs, ys = [], []
+            for place, family in enumerate(FAMILIES):
+                ratios = [
+                    one.ours / one.theirs
+                    for one in found
+                    if (one.case.family, one.case.protocol, one.metric) == (family, protocol, metric)
+                ]
+                xs += ratios
+                ys += [place + 0.2 * (turn - 1.5)] * len(ratios)
+            axes.plot(
+                xs,
+                ys,
+                figures.MARKERS[turn],
+                color=figures.COLORS[turn],
+                fillstyle="none",
+                markersize=4.5,
+                label=label,
+            )
+        axes.set_title(title)
+        axes.set_xlabel("ours / htsim's (shaded: within 10%)")
+        figures.rows(axes, list(FAMILY_NAMES.values()))
+    every[1].tick_params(labelleft=False)
+    figures.legend(picture, every[0], 2)
+    return picture
+
+
+FIGURE = Drawing("htsim", figure)
+
+
 def main() -> int:
     """See the top."""
-    return passage.main(str(__doc__), ", ".join(FAMILIES), measure, PASSAGE, text)
+    return passage.main(str(__doc__), ", ".join(FAMILIES), measure, PASSAGE, text, FIGURE)
 
 
 if __name__ == "__main__":

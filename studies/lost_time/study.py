@@ -1,7 +1,7 @@
 """Compares the times alone that lost time predicts with the true ones.
 
     study.py cases [NAME ...]   the cases with one of these in their names, default: all (minutes)
-    study.py page               renews docs/lost-time-accuracy.md from the stored results
+    study.py page               renews docs/lost-time-accuracy.md and its figure from the stored results
 
 Exit code: 0; 2 if the arguments are wrong; 130 if it was interrupted.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 
 # First: it puts the tools of all studies on the module path.
-from lost_time_study import HERE, cases, measure, table, wave  # isort: skip
+from lost_time_study import HERE, cases, figure, measure, table, wave  # isort: skip
 
 from study_tools import command
 
@@ -21,6 +21,7 @@ def main() -> int:
     if arguments.what == "page":
         table.PAGE.write_text(table.text(), encoding="utf-8")
         print(f"written: {table.PAGE}")
+        figure.FIGURE.write()
         return 0
     trace = HERE / "data" / "wave.goal"
     trace.write_text(wave.schedule(), encoding="utf-8")

@@ -3,6 +3,8 @@
     compare.py                      the quick set: six runs, a few minutes
     compare.py all                  all 24 runs (sets: quick, baselines, stored, all)
     compare.py rand-min-wkld2 ...   runs by name: placement-routing-workload
+    compare.py stored --store       the runs with stored values; keeps their times for README.md
+    compare.py --figure             draws the figure of README.md from the times that --store kept
 
 Results go to results/mfnetsim/RUN. Tables of the comparison go to results/mfnetsim (all runs of this call)
 and into each run's folder. Results of the same inputs and the same build are not computed again.
@@ -19,7 +21,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from mfnetsim_study import exact, ours, report, runs, stored
+from mfnetsim_study import exact, ours, report, runs, stored, times
 from mfnetsim_study.exact import Check
 from mfnetsim_study.report import Comparison
 
@@ -28,6 +30,9 @@ import odonata
 
 def main() -> int:
     arguments = parse()
+    if arguments.figure:
+        times.FIGURE.write()
+        return 0
     known = stored.summary()
     done = runs.perform(
         arguments.runs,
@@ -56,6 +61,12 @@ def main() -> int:
         for check in extra:
             print(check)
         print(f"written: {arguments.out / 'comparison.md'} and .csv")
+    compared = [comparison for comparison in comparisons if comparison.stored]
+    if arguments.store and len(compared) == len(known):
+        times.write(compared)
+        times.FIGURE.write()
+    elif arguments.store:
+        print("not kept: the figure needs all runs with stored values")
     for failure in failures:
         print(f"FAILED {failure}")
     return 1 if failures else 0
@@ -79,6 +90,8 @@ def parse() -> argparse.Namespace:
         metavar="DIR",
         help="where results go [%(default)s]",
     )
+    parser.add_argument("--store", action="store_true", help="keep times for the figure of README.md")
+    parser.add_argument("--figure", action="store_true", help="draw this figure; run nothing")
     parser.add_argument("--list", action="store_true", help="list sets and runs")
     arguments = parser.parse_args()
     if arguments.list:

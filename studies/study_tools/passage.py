@@ -6,6 +6,10 @@ import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from study_tools.figures import Drawing
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -33,11 +37,12 @@ def main(
     measure: Callable[[list[str]], None],
     passage: Passage,
     text: Callable[[], str],
+    figure: Drawing | None = None,
 ) -> int:
     """Runs `measure [NAME ...]` or `page`; returns the exit code.
 
     `description` is the docstring of the script, `names` describes the measurable names; `text` makes the
-    passage.
+    passage, beside which stands `figure`.
     """
     first, _, rest = description.partition("\n\n")
     parser = argparse.ArgumentParser(
@@ -50,4 +55,6 @@ def main(
         measure(arguments.names)
     else:
         passage.write(text())
+        if figure is not None:
+            figure.write()
     return 0

@@ -1,6 +1,7 @@
 """Accuracy of lost time as a prediction of a job's time alone: each case is run together and job by job.
 
-`cases` are the scenarios, `measure` runs them, `table` writes docs/lost-time-accuracy.md.
+`cases` are the scenarios, `measure` runs them, `table` writes docs/lost-time-accuracy.md, `figure`
+draws its figure.
 """
 
 import sys
