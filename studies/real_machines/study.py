@@ -2,7 +2,7 @@
 
     study.py quick      pairs of nodes of two machines: seconds
     study.py agreement  repeats measured collectives, and records how far off the presets are: an hour
-    study.py page       writes docs/real-machines.md from the results stored here and in three other studies
+    study.py page       writes docs/real-machines.md and its figure from the results stored here and in others
 
 Exit code: 0; 2 if the arguments are wrong; 130 if it was interrupted.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 
 # First: it puts the tools of all studies on the module path.
-from real_machines_study import agreement, pingpong, table  # isort: skip
+from real_machines_study import agreement, figure, pingpong, table  # isort: skip
 
 from study_tools import command
 
@@ -22,6 +22,7 @@ def main() -> int:
     if arguments.what == "page":
         table.PAGE.write_text(table.text(), encoding="utf-8")
         print(f"written: {table.PAGE}")
+        figure.FIGURE.write()
         return 0
     if arguments.what == "agreement":
         agreement.record()

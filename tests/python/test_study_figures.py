@@ -20,6 +20,7 @@ DRAWN = {
     "fidelity": ("study.py", "study.py page"),
     "htsim": ("study.py", "study.py page"),
     "lost_time": ("lost_time_study/figure.py", "study.py page"),
+    "real_machines": ("real_machines_study/figure.py", "study.py page"),
     "mfnetsim": ("mfnetsim_study/times.py", "compare.py --figure"),
 }
 
