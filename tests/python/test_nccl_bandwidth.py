@@ -119,3 +119,27 @@ def test_people_see_them_in_gigabytes_per_second(shell, tmp_path):
     assert row[-2:] == rates
     html = odonata.load(tmp_path / "out").report()
     assert f">{rates[1]}<" in html
+
+
+def test_rings_of_mpi_with_the_latency_of_a_step_take_as_long_as_those_of_nccl():
+    """The times that docs/training.md states for an all-reduce of 1 MiB in a host of eight GPUs."""
+
+    def microseconds(workload, **mpi):
+        machine = {"pods": 1, "hosts_per_pod": 4, "spines": 4}
+        job = {"name": "gpus", "ranks": 8, "workload": workload}
+        results = odonata.run(
+            {
+                "preset": "dgx-h100-superpod-like",
+                "machine": {"rail-optimized": machine},
+                "mpi": mpi,
+                "jobs": [job],
+            }
+        )
+        return 1e6 * results.table("jobs")["elapsed_s"][0].as_py()
+
+    ring = {"allreduce": {"bytes": "1 MiB", "iterations": 1, "algorithm": "ring"}}
+    nccl_ring = microseconds({"nccl": {"bytes": "1 MiB", "channels": 8}})
+    assert nccl_ring == pytest.approx(108, rel=0.01)
+    assert microseconds(ring) == pytest.approx(18.9, rel=0.01)
+    # But for the fixed time of a call of 8.4 us.
+    assert microseconds(ring, send_delay="6 us") == pytest.approx(nccl_ring - 8.4, rel=0.02)
