@@ -267,7 +267,7 @@ study-amg: setup ## Replay the AMG trace of 27 ranks under three routings (ARGS=
 study-advice: setup ## Ask for advice on twelve scenarios, and check it with other seeds (ARGS=--stored: the stored answers)
 	$(BIN)/python studies/advice/held_out.py $(ARGS)
 
-study-batch: setup ## Print and draw how far slowdowns by rates are off from packets, at the stored moments of three job lists
+study-batch: setup ## Print and draw how far slowdowns by rates are off from packets, at the stored moments of four job lists
 	$(BIN)/python studies/batch/accuracy.py
 
 clean: ## Remove .venv, target/, dist/, site/ and results/

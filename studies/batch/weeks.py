@@ -1,15 +1,15 @@
-"""Job lists of three weeks, for the comparison of slowdowns by rates with packets (README.md).
+"""Job lists of four weeks, for the comparison of slowdowns by rates with packets (README.md).
 
     python studies/batch/weeks.py results/weeks
 
-Two lists have jobs by the model of U. Lublin and D. Feitelson (The workload on parallel supercomputers,
+Three lists have jobs by the model of U. Lublin and D. Feitelson (The workload on parallel supercomputers,
 JPDC 63, 2003), with the parameters of batch jobs there:
 
 - A quarter of the jobs is serial. Other sizes are 2^u, with u from a two-stage uniform distribution, and a
   power of two in 57.6% of the cases.
 - The logarithm of the run time is hyper-gamma, with more long jobs among the large ones.
 
-The third list has sizes of 2 to 128 nodes, all powers of two equally likely, and run times of 10 min to 12 h
+The other list has sizes of 2 to 128 nodes, all powers of two equally likely, and run times of 10 min to 12 h
 with a uniform logarithm. Arrivals are a Poisson process with two levels a day, for a load of `LOAD`.
 """
 
