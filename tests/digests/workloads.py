@@ -187,6 +187,24 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
         for schedule, gradients, experts in (("1f1b", "all-reduce", 2), ("gpipe", "sharded", 1))
     ],
     (
+        "training-interleaved",
+        24,
+        {
+            "training": {
+                "layers": 13,
+                "hidden": 64,
+                "sequence": 32,
+                "vocabulary": 500,
+                "tensor": 2,
+                "pipeline": 3,
+                "interleave": 2,
+                "micro_batches": 6,
+                "overlap_gradients": True,
+                "flops": 1e12,
+            }
+        },
+    ),
+    (
         "training-overlapped",
         24,
         {

@@ -70,6 +70,15 @@ fn skeletons(ranks: u32) -> impl Iterator<Item = Skeleton> {
     [
         training(training::Gradients::AllReduce),
         training(training::Gradients::Sharded),
+        Skeleton::Training(TrainingParams {
+            layers: (2 * ranks).into(),
+            hidden: 64.into(),
+            pipeline: ranks,
+            interleave: if ranks > 1 { 2 } else { 1 },
+            micro_batches: ranks,
+            iterations: 2,
+            ..Default::default()
+        }),
         nccl(NcclCollective::AllReduce, NcclAlgorithm::Ring),
         nccl(NcclCollective::AllReduce, NcclAlgorithm::Tree),
         nccl(NcclCollective::AllReduce, NcclAlgorithm::Nvls),

@@ -83,7 +83,8 @@ fn row_of(from: &Sources<'_>, number: u16, params: &TrainingParams) -> TrainingR
         job: job.name.to_string(),
         gpus: u64::from(ranks),
         elapsed_s: end.saturating_sub(start).seconds(),
-        bubble_ideal: f64::from(params.pipeline - 1) / f64::from(params.micro_batches + params.pipeline - 1),
+        bubble_ideal: f64::from(params.pipeline - 1)
+            / f64::from(params.micro_batches * params.interleave + params.pipeline - 1),
         ..TrainingRow::default()
     };
     let exposed = from.hosts.exposed_of_job(number);

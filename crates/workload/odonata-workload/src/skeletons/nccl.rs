@@ -502,8 +502,11 @@ impl Program for Nccl {
                 (0, Some(rate)) => {
                     // Beside the transfer, on a stream of its own, from the end of the channel's previous step.
                     stream += self.channels as u16;
-                    let before = cursor.op.wrapping_sub(self.channels * self.parts) + self.parts - 1;
-                    after = After::ops(&[OpId(if is_first { call } else { before })]);
+                    let before = match is_first {
+                        true => call,
+                        false => cursor.op + self.parts - 1 - self.channels * self.parts,
+                    };
+                    after = After::ops(&[OpId(before)]);
                     let most = self.params.protocol.wire(give.max(get));
                     OpKind::Compute {
                         duration: rate.time_for(Bytes(most)),

@@ -5,7 +5,8 @@
 //!
 //! 1. its samples, if it reads any (stage 0, tensor rank 0);
 //! 2. the passes of its M micro-batches in the order of the [schedule](Schedule): receive from the previous stage, its
-//!    own layers, send to the next; backward in reverse. In the steady state of 1F1B a stage sends the result of a pass
+//!    own layers, send to the next; backward in reverse. A stage of several groups of layers passes each micro-batch once
+//!    through every group, and its sends do not wait. With one group, in the steady state of 1F1B a stage sends the result of a pass
 //!    and receives the input of the next in one call, like Megatron-LM (`send_forward_recv_backward`,
 //!    `send_backward_recv_forward`): separate sends would deadlock. A layer is attention and MLP, each a computation
 //!    and an all-reduce in the tensor group, forward and backward (M. Shoeybi et al., "Megatron-LM", 2019); with
@@ -43,7 +44,7 @@ use crate::{Algorithm, Collective, Comm, Cursor, Group, Op, OpKind, Parallelism,
 use layout::Layout;
 pub use model::{Model, Sizes};
 pub use params::{Gradients, Straggler, TrainingParams};
-pub use schedule::{Pass, Schedule};
+pub use schedule::{Pass, Pipeline, Schedule};
 
 /// Training of a transformer. [`Cursor::words`]: iteration, part of it (samples, passes, gradients, checkpoint),
 /// position in the part: the pass and its step, or a step.
@@ -87,8 +88,9 @@ impl Training {
         if layout.ranks() != u64::from(ranks) {
             return Err(format!("{} ranks for a layout of {}", ranks, layout.ranks()));
         }
-        let layers = sizes.layers.div_ceil(params.pipeline);
-        let passes = 2 * u64::from(params.micro_batches) * (u64::from(layers) * u64::from(LAYER) + 4);
+        let groups = u64::from(params.interleave);
+        let layers = u64::from(sizes.layers).div_ceil(u64::from(params.pipeline) * groups);
+        let passes = 2 * u64::from(params.micro_batches) * groups * (layers * u64::from(LAYER) + 4);
         check_length(params.iterations, passes + 20)?;
         let activations = [params.micro_batch, sizes.sequence, sizes.hidden]
             .into_iter()
@@ -112,11 +114,26 @@ impl Training {
         })
     }
 
-    /// Layers of `stage`, from 0: if the stages do not divide them, the first ones have one more.
+    /// The stages and their schedule.
+    fn pipeline(&self) -> Pipeline {
+        Pipeline {
+            schedule: self.params.schedule,
+            stages: self.layout.pipeline,
+            groups: self.params.interleave,
+            micro_batches: self.params.micro_batches,
+        }
+    }
+
+    /// Layers of virtual stage `stage`, from 0: if these do not divide them, the first ones have one more.
     fn layers(&self, stage: u32) -> std::ops::Range<u32> {
-        let (layers, stages) = (self.sizes.layers, self.layout.pipeline);
+        let (layers, stages) = (self.sizes.layers, self.layout.pipeline * self.params.interleave);
         let first = |stage: u32| stage * (layers / stages) + stage.min(layers % stages);
         first(stage)..first(stage + 1)
+    }
+
+    /// Layers of all groups of `stage`.
+    fn layers_of_stage(&self, stage: u32) -> impl Iterator<Item = u32> + '_ {
+        (0..self.params.interleave).flat_map(move |group| self.layers(stage + self.layout.pipeline * group))
     }
 
     /// Parameters that a rank has of `layer`: those shared by all data-parallel ranks, and those of its experts.
@@ -131,7 +148,7 @@ impl Training {
     /// Parameters of a rank of `stage` shared by all data-parallel ranks, and parameters of its experts.
     fn parameters(&self, stage: u32) -> (u64, u64) {
         let ends = u64::from(stage == 0) + u64::from(stage + 1 == self.layout.pipeline);
-        let layers = self.layers(stage).map(|layer| self.layer_parameters(layer));
+        let layers = self.layers_of_stage(stage).map(|layer| self.layer_parameters(layer));
         let (shared, own) = layers.fold((0, 0), |sum, layer| (sum.0 + layer.0, sum.1 + layer.1));
         let tensor = u64::from(self.params.tensor);
         let all = shared + ends * self.sizes.embedding();
@@ -210,14 +227,14 @@ impl Training {
     /// Step `step` of pass number `index`; `Err` after its last step.
     fn pass(&self, rank: u32, index: u32, step: u32) -> Result<Option<OpKind>, ()> {
         let (_, _, stage) = self.layout.place(rank);
-        let schedule = self.params.schedule;
-        let (stages, batches) = (self.layout.pipeline, self.params.micro_batches);
-        let pass = schedule.pass(index, stage, stages, batches);
-        let backward = matches!(pass, Pass::Backward(_));
-        let last = stage + 1 == stages;
-        let own = self.layers(stage);
+        let pipeline = self.pipeline();
+        let pass = pipeline.pass(index, stage);
+        let backward = pass.backward;
+        let virtual_stage = stage + pipeline.stages * pass.group;
+        let last = virtual_stage + 1 == pipeline.stages * pipeline.groups;
+        let own = self.layers(virtual_stage);
         let layers = LAYER * own.len() as u32;
-        let joined = |index| schedule.joined(index, stage, stages, batches);
+        let joined = |index| pipeline.joined(index, stage);
         Ok(match step {
             0 if index > 0 && joined(index - 1) => None,
             0 => self.receive(rank, pass),
@@ -230,8 +247,8 @@ impl Training {
                 } else {
                     own.start + number
                 };
-                // The last pass is backward in every schedule.
-                let reduces = self.params.overlap_gradients && index + 1 == 2 * batches;
+                let reduces =
+                    self.params.overlap_gradients && backward && pass.micro_batch + 1 == pipeline.micro_batches;
                 match step {
                     step if step < REDUCTIONS => self.layer(rank, layer, step, backward),
                     step if reduces => self.begin_reduction(layer, step - REDUCTIONS),
@@ -240,34 +257,45 @@ impl Training {
             }
             step if step == 2 + layers => (last && !backward).then(|| self.compute(rank, self.times[3])),
             step if step == 3 + layers => match self.send(rank, pass) {
+                Some(OpKind::Send { to, tag, bytes, comm }) if pipeline.groups > 1 => Some(OpKind::Isend {
+                    to,
+                    tag,
+                    bytes,
+                    comm,
+                    request: Request::DETACHED,
+                }),
                 sent if !joined(index) => sent,
-                sent => both(
-                    sent,
-                    self.receive(rank, schedule.pass(index + 1, stage, stages, batches)),
-                ),
+                sent => both(sent, self.receive(rank, pipeline.pass(index + 1, stage))),
             },
             _ => return Err(()),
         })
     }
 
-    /// Source and destination rank of a pass, with tag and bytes.
-    fn border(&self, rank: u32, pass: Pass) -> (Option<u32>, Option<u32>, u32, u64) {
+    /// The rank before or `behind` that of a pass in the pipeline, and the group there; `None` at its ends.
+    fn neighbor(&self, rank: u32, group: u32, behind: bool) -> Option<(u32, u32)> {
         let (_, _, stage) = self.layout.place(rank);
-        let (before, behind) = (
-            (stage > 0).then(|| rank - self.layout.stage_stride()),
-            (stage + 1 < self.layout.pipeline).then(|| rank + self.layout.stage_stride()),
-        );
-        let bytes = (self.activations / u64::from(self.layout.tensor)).max(1);
-        match pass {
-            Pass::Forward(number) => (before, behind, 2 * number, bytes),
-            Pass::Backward(number) => (behind, before, 2 * number + 1, bytes),
+        let (stride, stages) = (self.layout.stage_stride(), self.layout.pipeline);
+        let around = stride * (stages - 1);
+        match (behind, stage) {
+            (false, 0) => (group > 0).then(|| (rank + around, group - 1)),
+            (false, _) => Some((rank - stride, group)),
+            (true, stage) if stage + 1 < stages => Some((rank + stride, group)),
+            (true, _) => (group + 1 < self.params.interleave).then(|| (rank - around, group + 1)),
         }
+    }
+
+    /// The tag of a message that is the input of a pass, with its bytes.
+    fn input(&self, micro_batch: u32, group: u32, backward: bool) -> (u32, u64) {
+        let number = group * self.params.micro_batches + micro_batch;
+        let bytes = (self.activations / u64::from(self.layout.tensor)).max(1);
+        (2 * number + u32::from(backward), bytes)
     }
 
     /// The receive before a pass; `None` without input.
     fn receive(&self, rank: u32, pass: Pass) -> Option<OpKind> {
-        let (from, _, tag, bytes) = self.border(rank, pass);
-        from.map(|from| OpKind::Recv {
+        let (from, _) = self.neighbor(rank, pass.group, pass.backward)?;
+        let (tag, bytes) = self.input(pass.micro_batch, pass.group, pass.backward);
+        Some(OpKind::Recv {
             from: Source::Rank(from),
             tag: Tag::Is(tag),
             bytes,
@@ -277,8 +305,9 @@ impl Training {
 
     /// The send after a pass; `None` without output.
     fn send(&self, rank: u32, pass: Pass) -> Option<OpKind> {
-        let (_, to, tag, bytes) = self.border(rank, pass);
-        to.map(|to| OpKind::Send {
+        let (to, group) = self.neighbor(rank, pass.group, !pass.backward)?;
+        let (tag, bytes) = self.input(pass.micro_batch, group, pass.backward);
+        Some(OpKind::Send {
             to,
             tag,
             bytes,
@@ -317,7 +346,11 @@ impl Training {
         let (shared, own) = self.parameters(stage);
         let (comm, parameters) = match step {
             0 => {
-                let layers = self.layers(stage);
+                // Requests of layers that are elsewhere do not exist.
+                let layers = match self.params.interleave {
+                    1 => self.layers(stage),
+                    _ => 0..self.sizes.layers,
+                };
                 return Ok(overlap.then_some(OpKind::WaitAll {
                     first: Request(2 * layers.start),
                     count: 2 * layers.len() as u32,
@@ -332,7 +365,7 @@ impl Training {
             (true, DATA) => {
                 let tensor = u64::from(self.params.tensor);
                 let reduced = self
-                    .layers(stage)
+                    .layers_of_stage(stage)
                     .map(|layer| self.layer_parameters(layer).0.div_ceil(tensor));
                 parameters.saturating_sub(reduced.sum())
             }
@@ -417,7 +450,7 @@ impl Program for Training {
         if rank >= self.ranks() {
             return None;
         }
-        let passes = 2 * self.params.micro_batches;
+        let passes = self.pipeline().passes();
         cursor.advance(|[iteration, part, pass, step, _]| {
             loop {
                 if *iteration >= self.params.iterations {
@@ -475,7 +508,9 @@ impl Program for Training {
 
     fn parallelism(&self, kind: &OpKind) -> Option<Parallelism> {
         match kind {
-            OpKind::Send { .. } | OpKind::Recv { .. } | OpKind::Sendrecv { .. } => Some(Parallelism::Pipeline),
+            OpKind::Send { .. } | OpKind::Isend { .. } | OpKind::Recv { .. } | OpKind::Sendrecv { .. } => {
+                Some(Parallelism::Pipeline)
+            }
             OpKind::WaitAll { .. } => Some(Parallelism::Data),
             OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => match collective.comm() {
                 TENSOR => Some(Parallelism::Tensor),
@@ -514,20 +549,24 @@ impl Program for Training {
         } else {
             String::new()
         };
+        let groups = match self.params.interleave {
+            1 => String::new(),
+            groups => format!(" ({groups} interleaved)"),
+        };
         let sends = [
             (
                 tensor,
                 counted(
                     micro_batches
                         .saturating_mul(4)
-                        .saturating_mul(self.layers(0).len() as u32),
+                        .saturating_mul(self.layers_of_stage(0).count() as u32),
                     "tensor all-reduce",
                 ),
                 self.activations,
             ),
             (
                 pipeline,
-                counted(micro_batches, "send"),
+                counted(micro_batches.saturating_mul(self.params.interleave), "send"),
                 self.activations / u64::from(tensor),
             ),
             (data, "gradients".into(), gradient),
@@ -540,7 +579,7 @@ impl Program for Training {
             false => format!("; per rank of stage 0 and iteration: {}", sends.join(", ")),
         };
         format!(
-            "{} of training {name} ({parameters} parameters): {tensor} tensor x {data} data x {pipeline} pipeline{experts} \
+            "{} of training {name} ({parameters} parameters): {tensor} tensor x {data} data x {pipeline} pipeline{groups}{experts} \
              parallel, {} x {micro_batch} sequences, {}{sends}",
             counted(iterations, "iteration"),
             micro_batches,

@@ -99,6 +99,10 @@ pub struct TrainingParams {
     pub micro_batch: u32,
     /// Order of micro-batches in a stage.
     pub schedule: Schedule,
+    /// Groups of layers in a stage, which are virtual stages (interleaved 1F1B, as `--num-layers-per-virtual-pipeline-stage`
+    /// of Megatron-LM). More than one needs several stages, the schedule "1f1b", and micro-batches that the stages divide.
+    #[schemars(range(min = 1))]
+    pub interleave: u32,
     /// Reduction of gradients.
     pub gradients: Gradients,
     /// Whether the gradients of a layer are reduced while the last backward pass computes the layers before it.
@@ -150,6 +154,7 @@ impl Default for TrainingParams {
             micro_batches: 1,
             micro_batch: 1,
             schedule: Schedule::OneForwardOneBackward,
+            interleave: 1,
             gradients: Gradients::AllReduce,
             overlap_gradients: false,
             element: Bytes(2),
@@ -192,6 +197,34 @@ impl TrainingParams {
             dense_inner: *self.dense_inner,
             latent,
         }
+    }
+
+    /// Checks the conditions of several groups of layers in a stage.
+    fn check_interleave(&self, key: String) -> Result<(), Problem> {
+        let (groups, stages) = (self.interleave, self.pipeline);
+        let (problem, expected) = if groups == 1 {
+            return Ok(());
+        } else if stages == 1 {
+            (
+                format!("{groups} groups of layers, and one stage"),
+                "1, or several stages",
+            )
+        } else if self.schedule != Schedule::OneForwardOneBackward {
+            let problem = format!("{groups} groups of layers, and the schedule {}", self.schedule.name());
+            (problem, "1, or schedule = \"1f1b\"")
+        } else if !self.micro_batches.is_multiple_of(stages) {
+            let problem = format!(
+                "{groups} groups of layers, and {} micro-batches on {stages} stages",
+                self.micro_batches
+            );
+            (problem, "1, or micro_batches that pipeline divides")
+        } else if u64::from(groups) * u64::from(stages) > u64::from(*self.layers) {
+            let problem = format!("{} layers in {groups} groups on {stages} stages", *self.layers);
+            (problem, "at most one virtual stage per layer")
+        } else {
+            return Ok(());
+        };
+        Err(Problem::new(key, problem, expected))
     }
 
     /// Sequences of an iteration.
@@ -267,6 +300,7 @@ impl Parameters for TrainingParams {
             ("expert", self.expert),
             ("micro_batches", self.micro_batches),
             ("micro_batch", self.micro_batch),
+            ("interleave", self.interleave),
         ] {
             odonata_units::within(key(name), value, 1, MOST)?;
         }
@@ -295,6 +329,7 @@ impl Parameters for TrainingParams {
             let problem = format!("{} layers on {} stages", *self.layers, self.pipeline);
             return Err(Problem::new(key("pipeline"), problem, "at most one stage per layer"));
         }
+        self.check_interleave(key("interleave"))?;
         if !self.data.is_multiple_of(self.expert) || !experts.is_multiple_of(self.expert) {
             let problem = format!(
                 "{} ranks for {experts} experts, of {} data parallel ones",

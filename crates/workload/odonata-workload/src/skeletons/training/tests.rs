@@ -236,6 +236,42 @@ fn overlapped_gradients_have_the_bytes_of_the_others() {
     }
 }
 
+/// A stage with several groups of layers sends each micro-batch as often each way; at the ends of the pipeline one fewer. Its
+/// gradients are those of all its layers.
+#[test]
+fn interleaved_stages_have_the_bytes_of_the_closed_form() {
+    let (stages, groups, batches) = (4, 2, 8);
+    let training = training(2 * stages, |params| {
+        (params.tensor, params.pipeline, params.interleave, params.micro_batches) = (2, stages, groups, batches);
+    });
+    let (mut sent, mut received) = (Vec::new(), Vec::new());
+    for rank in 0..2 * stages {
+        for op in operations(&training, rank) {
+            match op.kind {
+                OpKind::Isend { to, tag, bytes, .. } => sent.push((rank, to, tag, bytes)),
+                OpKind::Recv {
+                    from: Source::Rank(from),
+                    tag: Tag::Is(tag),
+                    bytes,
+                    ..
+                } => received.push((from, rank, tag, bytes)),
+                OpKind::Send { .. } | OpKind::Sendrecv { .. } => panic!("a send that waits"),
+                _ => {}
+            }
+        }
+        assert_eq!(calls(&training, rank, TENSOR).len() as u32, 4 * batches * 8 / stages);
+    }
+    // Boundaries of virtual stages, tensor ranks, micro-batches, directions.
+    assert_eq!(sent.len() as u32, (stages * groups - 1) * 2 * batches * 2);
+    sent.sort_unstable();
+    received.sort_unstable();
+    assert_eq!(sent, received);
+    assert_eq!([0, 4, 7].map(|stage| training.layers(stage)), [0..1, 4..5, 7..8]);
+    let plain = 12 * 256 * 256;
+    assert_eq!(training.parameters(1), (2 * plain / 2, 0));
+    assert_eq!(training.parameters(0), ((2 * plain + 1_000 * 256) / 2, 0));
+}
+
 /// The first L mod P stages have a layer more; dense layers have one MLP and no all-to-alls.
 #[test]
 fn stages_share_layers_that_they_do_not_divide() {
@@ -355,6 +391,11 @@ fn ends_by_rendezvous(training: &Training) -> Option<u64> {
                         (*at, *now, moved) = (*at + 1, *now + duration.0, true);
                         continue;
                     }
+                    OpKind::Isend { to, tag, .. } => {
+                        let sides: &mut [Option<u64>; 2] = posted.entry((rank, to, tag)).or_default();
+                        (sides[0], *at, moved) = (Some(*now), *at + 1, true);
+                        continue;
+                    }
                     OpKind::Send { to, tag, .. } => (Some((rank, to, tag)), None),
                     OpKind::Recv {
                         from: Source::Rank(from),
@@ -420,5 +461,53 @@ fn pipelines_of_long_messages_take_the_closed_form() {
                 );
             }
         }
+    }
+}
+
+/// With v groups of layers in a stage, all end after m (t_f + t_b) + (p - 1) (t_f + t_b) / v (D. Narayanan et al., SC 2021,
+/// section 2.2).
+#[test]
+fn interleaved_pipelines_take_the_closed_form() {
+    for (stages, groups) in [(2, 2), (2, 4), (4, 2), (8, 1)] {
+        for turns in 1..5 {
+            let micro_batches = turns * stages;
+            let training = training(stages, |params| {
+                (params.pipeline, params.micro_batches, params.interleave) = (stages, micro_batches, groups);
+                params.vocabulary = 1.into();
+            });
+            let found = ends_by_rendezvous(&training);
+            let layer = training.times[0].0 + training.times[1].0;
+            let pass = u64::from(8 / stages) * layer;
+            let bubble = u64::from(stages - 1) * 3 * pass / u64::from(groups);
+            let expected = u64::from(micro_batches) * 3 * pass + bubble;
+            let most = expected + u64::from(micro_batches) * 3 * (training.times[2].0 + 1);
+            let what = format!("{stages} stages, {groups} groups, {micro_batches} micro-batches");
+            let found = found.unwrap_or_else(|| panic!("{what}: stages wait for each other"));
+            assert!(
+                (expected..=most).contains(&found),
+                "{what}: {found} ps, not {expected} ps"
+            );
+        }
+    }
+}
+
+#[test]
+fn interleaving_that_no_schedule_has_is_refused() {
+    let refused = |change: &dyn Fn(&mut TrainingParams)| {
+        let set = |params: &mut TrainingParams| {
+            (params.pipeline, params.interleave) = (4, 2);
+            change(params);
+        };
+        params(set).resolve("training", 8).unwrap_err().key
+    };
+    let cases: [&dyn Fn(&mut TrainingParams); 5] = [
+        &|params| params.interleave = 0,
+        &|params| params.pipeline = 1,
+        &|params| params.schedule = Schedule::GPipe,
+        &|params| params.micro_batches = 6,
+        &|params| params.interleave = 3,
+    ];
+    for case in cases {
+        assert_eq!(refused(case), "training.interleave");
     }
 }
