@@ -128,7 +128,7 @@ def apply(found: JobList, rules: Rules, seed: int) -> None:
         )
         if not by_rule:
             found.assumptions.append(
-                "Drawn profiles are no measurements: who disturbs whom is an illustration."
+                "Drawn profiles are no measurements: the disturbances are an illustration."
             )
     counters = [
         job.id
