@@ -103,6 +103,9 @@ def test_hosts_have_the_numbers_of_their_names_or_of_a_file(tmp_path):
 
     assert nodes("cn[002,005-006]", nodes=5)[0] == [0, 3, 4]
     assert nodes("x1-ib,x3-ib", nodes=5)[0] == [0, 2]
+    # Hosts before the smallest number may exist.
+    assert "cn002 need not be the first" in nodes("cn[002,005-006]", nodes=5)[1][0]
+    assert "--hosts" not in nodes("cn[001,005]", nodes=5)[1][0]
     # Names of two patterns, numbers beyond the machine, and equal numbers are numbered without gaps.
     for listed, numbers in (("cn[002,005-006]", [0, 1, 2]), ("cn1,gpu4", [0, 1]), ("cn1,cn01", [0, 1])):
         found, (assumed,) = nodes(listed, nodes=4)

@@ -18,6 +18,7 @@ from odonata.batch_queue.lines import MOST_LISTED, Line, read_lines
 from odonata.errors import InputError
 
 _LISTED = re.compile(r"([^\[\],]+)(?:\[([0-9,-]+)\]([^\[\],]*))?(?:,|$)")
+_REMEDY = "odonata import --hosts FILE gives the right order."
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,15})([^0-9]*)", re.DOTALL)
 
 
@@ -75,9 +76,14 @@ def number(found: JobList, hosts_of: Mapping[str, list[str]], machine: Machine) 
         return
     elif (by_name := _by_name(listed, machine.nodes)) is not None:
         number_of = by_name
+        first = (
+            ""
+            if _first_number(listed[0]) in (0, 1)
+            else f" {listed[0]} need not be the first host of the machine: {_REMEDY}"
+        )
         found.assumptions.append(
             f"Hosts {listed[0]} to {listed[-1]} are nodes 0 to {number_of[listed[-1]]}, by the numbers in "
-            f"their names ({counted(len(listed), 'host')} of the list)."
+            f"their names ({counted(len(listed), 'host')} of the list).{first}"
         )
     else:
         number_of = {name: number for number, name in enumerate(listed)}
@@ -85,7 +91,7 @@ def number(found: JobList, hosts_of: Mapping[str, list[str]], machine: Machine) 
             ""
             if len(listed) == machine.nodes
             else " Hosts that the list lacks have no number, so nodes may be at other routers than recorded: "
-            "odonata import --hosts FILE gives the right order."
+            f"{_REMEDY}"
         )
         found.assumptions.append(
             f"{counted(len(listed), 'host')} of the list, {listed[0]} to {listed[-1]}, are nodes 0 to "
@@ -141,6 +147,12 @@ def _by_name(hosts: Iterable[str], nodes: int) -> dict[str, int] | None:
     if len(patterns) > 1 or max(found.values()) - first >= nodes or len(set(found.values())) < len(found):
         return None
     return {host: number - first for host, number in found.items()}
+
+
+def _first_number(host: str) -> int | None:
+    """The number at the end of a name."""
+    match = _NUMBERED.fullmatch(host)
+    return None if match is None else int(match[2])
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

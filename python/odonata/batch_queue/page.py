@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any, TextIO
 
 from odonata.base.terminal import console, explain, show_table, table
-from odonata.base.wording import duration, factor, share
+from odonata.base.wording import counted, duration, factor, share
 from odonata.batch_queue.job_list import SHOWN_IDS
 from odonata.batch_queue.what_if import MEASURES
 from odonata.running.progress import LiveLine
@@ -28,8 +28,8 @@ def show(answer: Batch | dict[str, Any], stream: TextIO | None = None) -> None:
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in answer["outcomes"].items())
     explain(
         out,
-        f"{answer['name']}: {answer['jobs']} jobs on {answer['nodes']} nodes of {answer['machine']}, "
-        f"{queue['policy']} by {queue['order']}, placement {queue['placement']}; {outcomes}.",
+        f"{answer['name']}: {counted(answer['jobs'], 'job')} on {answer['nodes']} nodes of "
+        f"{answer['machine']}, {queue['policy']} by {queue['order']}, placement {queue['placement']}; {outcomes}.",
         f"{duration(answer['simulated_s'])} simulated, utilization {share(answer['utilization'], 1)}, "
         f"{answer['mean_waiting_jobs']:.1f} jobs wait in the mean, {answer['max_waiting_jobs']} at most.",
     )

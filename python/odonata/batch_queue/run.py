@@ -105,7 +105,7 @@ def _late(spec: Spec, jobs: list[Job], records: list[dict[str, Any]]) -> list[st
     if spec.queue.policy != "replay":
         return []
     late = [
-        job.id
+        job
         for job, record in zip(jobs, records, strict=True)
         if job.start_s is not None
         and record["start"] is not None
@@ -115,8 +115,10 @@ def _late(spec: Spec, jobs: list[Job], records: list[dict[str, Any]]) -> list[st
     if not late:
         return []
     nodes = "nodes were busy" + (", reserved or down" if spec.reservations or spec.failures else "")
+    if any(job.after for job in late):
+        nodes += " or jobs before had not ended"
     reason = "started later than recorded, because {} " + nodes
-    return [job_list.about(late, reason.format("its"), reason.format("their"))]
+    return [job_list.about([job.id for job in late], reason.format("its"), reason.format("their"))]
 
 
 def advance(

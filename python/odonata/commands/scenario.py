@@ -15,6 +15,7 @@ import click
 from odonata import _core
 from odonata.base.html_page import Answer as Page
 from odonata.base.output_file import OutputFile
+from odonata.base.wording import counted
 from odonata.batch_queue import readers
 from odonata.commands.declared import Shown, argument, command, option, switch
 from odonata.errors import InputError, given, in_terminal, input_errors
@@ -340,7 +341,7 @@ def _import_jobs(file: Path, out: Path | None, options: dict[str, Any], *, force
         target.write(text.encode())
 
     def show() -> None:
-        print(f"{out}, {listed}: {len(made.found.jobs)} jobs; next: odonata batch {out}")
+        print(f"{out}, {listed}: {counted(len(made.found.jobs), 'job')}; next: odonata batch {out}")
 
     return Shown(_answer_of(made), show, made.notes, place=out)
 

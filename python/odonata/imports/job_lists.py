@@ -10,6 +10,7 @@ from pathlib import Path
 
 from odonata import _core
 from odonata.base import toml_text
+from odonata.base.wording import counted
 from odonata.batch_queue import job_list, readers, rules
 from odonata.batch_queue.hosts import Machine
 from odonata.batch_queue.job_list import JobList, about
@@ -84,7 +85,7 @@ def load(
     made = JobImport(found, "", job_list.csv_text(found.jobs))
     used = Counter(job.profile for job in found.jobs)
     head = [
-        f"# From {path.name[:LONGEST_NAME]!a}: {len(found.jobs)} jobs. "
+        f"# From {path.name[:LONGEST_NAME]!a}: {counted(len(found.jobs), 'job')}. "
         "Times count from the first submission or start.",
         *_assumptions(made.notes),
         "",
@@ -114,11 +115,11 @@ def _profile(name: str, phases: tuple[Phase, ...], jobs: int) -> list[str]:
     origin = ": an assumption, not a measurement" if BUILT_IN.get(name) == phases else ""
     if len(phases) == 1:
         return [
-            f"[profiles.{toml_text.key_text(name)}]  # {jobs} jobs{origin}",
+            f"[profiles.{toml_text.key_text(name)}]  # {counted(jobs, 'job')}{origin}",
             *(f"{key} = {toml_text.value_text(value)}" for key, value in _phase(phases[0]).items()),
             "",
         ]
-    lines = [f"[profiles.{toml_text.key_text(name)}]  # {jobs} jobs{origin}", "phases = ["]
+    lines = [f"[profiles.{toml_text.key_text(name)}]  # {counted(jobs, 'job')}{origin}", "phases = ["]
     lines += [f"  {toml_text.value_text(_phase(phase))}," for phase in phases]
     return [*lines, "]", ""]
 
