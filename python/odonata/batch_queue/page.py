@@ -29,7 +29,8 @@ def show(answer: Batch | dict[str, Any], stream: TextIO | None = None) -> None:
     explain(
         out,
         f"{answer['name']}: {counted(answer['jobs'], 'job')} on {answer['nodes']} nodes of "
-        f"{answer['machine']}, {queue['policy']} by {queue['order']}, placement {queue['placement']}; {outcomes}.",
+        f"{answer['machine']}, {queue['policy']} by {queue['order']}, placement {queue['placement']}; "
+        f"{outcomes}.",
         f"{duration(answer['simulated_s'])} simulated, utilization {share(answer['utilization'], 1)}, "
         f"{answer['mean_waiting_jobs']:.1f} jobs wait in the mean, {answer['max_waiting_jobs']} at most.",
     )
