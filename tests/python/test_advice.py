@@ -11,7 +11,7 @@ import pytest
 from sweep_cases import TINY
 
 import odonata
-from odonata.advice import answer, choices, goals, search
+from odonata.advice import answer, choices, goals, page, search
 from odonata.advice.choices import Choice
 from odonata.advice.goals import Measured
 from odonata.advice.search import Candidate, Found, Request
@@ -148,6 +148,17 @@ def test_a_candidate_that_is_better_with_every_seed_is_found_though_means_overla
     assert pair["ratio"] == pytest.approx((0.9**4 * 0.92) ** 0.2)
     assert pair["low"] < pair["ratio"] < pair["high"] < 1
     assert "in all 5 seeds" in output["sentences"][0]
+
+
+def test_the_printed_advice_says_what_scores_are_before_the_tables(capsys):
+    output = answer.of_search(request(), found_of(candidate(choices.PRESENT, PRESENT)), ["placement"])
+    page.show(output)
+    shown = capsys.readouterr().out
+    assert shown.index("less is better") < shown.index("packets  ")
+    assert "search in packets" in shown
+    output["searched_by"] = "flow"
+    page.show(output)
+    assert "search by flows (estimates)" in capsys.readouterr().out
 
 
 def test_of_equally_good_candidates_the_one_with_fewest_settings_is_the_answer():

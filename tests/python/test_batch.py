@@ -17,7 +17,9 @@ from odonata.answers.batch import Batch
 from odonata.base.json_types import check
 from odonata.batch_queue import (
     confirm,
+    hosts,
     job_list,
+    page,
     profiles,
     rank_program,
     readers,
@@ -75,7 +77,7 @@ def test_swf_counts_processors_as_nodes(tmp_path):
     assert (first.user, first.application) == ("3", "app-7")
     # 3 processors on nodes of 2.
     assert (second.nodes, second.start_s, second.after) == (2, None, ["1"])
-    assert found.left_out == {"without a run time": 1, "without processors": 1}
+    assert found.left_out == {"without a run time": ["3"], "without processors": ["4"]}
     assert readers.read(tmp_path / "a.swf", processors_per_node=1).jobs[0].nodes == 4
 
 
@@ -83,17 +85,57 @@ def test_sacct_reads_columns_in_any_order(tmp_path):
     found = readers.read(put(tmp_path, "a.txt", SACCT))
     first, second = found.jobs
     # Hosts by number: 1, 2, 9, 10.
-    assert (first.node_list, second.node_list) == ([0, 1, 3], [2])
+    assert (first.node_list, second.node_list) == ([0, 1, 9], [8])
     assert (first.start_s, first.run_s, first.limit_s, first.user) == (60, 3600, 7200, "ann")
     assert (second.id, second.run_s, second.limit_s) == ("14_2", 86402, None)
     # Steps count for their job: 2 KiB and 1 KiB.
     assert first.written_bytes == 3072
-    assert found.left_out == {"never started, or without a run time": 1}
+    assert found.left_out == {"never started": ["13"]}
+    assert "1 job is left out, never started: 13." in found.notes
+
+
+def test_hosts_have_the_numbers_of_their_names_or_of_a_file(tmp_path):
+    text = "JobID|Submit|NodeList|Elapsed\n1|2026-01-05T10:00:00|{}|00:01:00\n"
+
+    def nodes(listed: str, **machine: object) -> tuple[list[int], list[str]]:
+        found = readers.read(put(tmp_path, "a.txt", text.format(listed)), machine=hosts.Machine(**machine))
+        return found.jobs[0].node_list, found.assumptions
+
+    assert nodes("cn[002,005-006]", nodes=5)[0] == [0, 3, 4]
+    assert nodes("x1-ib,x3-ib", nodes=5)[0] == [0, 2]
+    # Hosts before the smallest number may exist.
+    assert "cn002 need not be the first" in nodes("cn[002,005-006]", nodes=5)[1][0]
+    assert "--hosts" not in nodes("cn[001,005]", nodes=5)[1][0]
+    # Names of two patterns, numbers beyond the machine, and equal numbers are numbered without gaps.
+    for listed, numbers in (("cn[002,005-006]", [0, 1, 2]), ("cn1,gpu4", [0, 1]), ("cn1,cn01", [0, 1])):
+        found, (assumed,) = nodes(listed, nodes=4)
+        assert sorted(found) == numbers
+        assert "--hosts FILE" in assumed
+    # Every node has a host: there is no gap.
+    assert "--hosts" not in nodes("a,b", nodes=2)[1][0]
+    order = put(tmp_path, "hosts", "login7\n\ncn[005-006]\ncn002\n")
+    assert nodes("cn[002,005-006]", nodes=5, hosts=order)[0] == [3, 1, 2]
+    for listed, machine, key in (
+        ("cn007", {"nodes": 5}, "NodeList"),
+        ("cn002", {"nodes": 3}, "hosts"),
+    ):
+        with pytest.raises(InputError) as caught:
+            nodes(listed, hosts=order, **machine)
+        assert caught.value.key == key
+    with pytest.raises(InputError, match="only `sacct` names hosts"):
+        readers.read(put(tmp_path, "a.swf", SWF), machine=hosts.Machine(5, order))
+
+
+@pytest.mark.parametrize("header", ["JobID,Submit,NNodes,Elapsed", "JobID      Submit   NNodes  Elapsed"])
+def test_records_of_sacct_in_another_form_are_refused_with_the_option(tmp_path, header):
+    with pytest.raises(InputError) as caught:
+        readers.read(put(tmp_path, "a.txt", header + "\n1,2026-01-05T10:00:00,1,00:01:00\n"))
+    assert caught.value.hint == "`sacct` needs --parsable2"
 
 
 def test_digits_of_other_scripts_in_host_names_are_letters(tmp_path):
     found = readers.read(put(tmp_path, "a.txt", SACCT.replace("nid", "nid\u00b2x")))
-    assert found.jobs[0].node_list == [0, 1, 3]
+    assert found.jobs[0].node_list == [0, 1, 9]
 
 
 def test_the_lists_of_all_jobs_are_bounded_together(tmp_path, monkeypatch):
@@ -342,6 +384,48 @@ def test_small_calls_use_devices_for_longer(tmp_path):
     assert (caught.value.key, caught.value.value) == ("profiles.reader.access", '"1 B"')
 
 
+def test_counters_and_lowered_rates_are_shown_by_job(tmp_path):
+    put(tmp_path, "machine.toml", MACHINE)
+    put(
+        tmp_path, "jobs.csv",
+        "job,submit,nodes,run,profile,written_bytes\na,0,1,100,none,1e12\nb,0,1,100,none,0\nc,0,1,100,none,\n",
+    )  # fmt: skip
+    file = put(tmp_path, "batch.toml", 'scenario = "machine.toml"\njobs = "jobs.csv"\n')
+    answer = odonata.batch(file, out=tmp_path / "out")
+    rows = pq.read_table(tmp_path / "out/batch_jobs.parquet").to_pylist()
+    assert [row["profile"] for row in rows] == ["none, I/O by counters", "none", "none"]
+    # 10 GB/s are more than a server of 1 GB/s writes.
+    assert [row["rates_lowered"] for row in rows] == [True, False, False]
+    assert (answer["clipped_jobs"], answer["clipped"]) == (1, ["a"])
+    assert "its rates were lowered: a (" in page.lowered(answer)
+
+
+def test_set_changes_keys_of_the_batch_file_and_of_its_machine(crowded, shell):
+    def answer(*changes: str) -> dict:
+        done = shell("batch", str(crowded), *(f"--set={one}" for one in changes), "-o", "out", "-f", "--json")
+        assert done.code == 0, done.err
+        return done.json
+
+    assert answer("queue.policy=replay")["queue"]["policy"] == "replay"
+    valiant = answer("network.routing.algorithm=valiant", "seed=2")
+    assert valiant["seed"] == 2
+    changed = {"network.routing.algorithm": "valiant", "seed": 2}
+    assert odonata.batch(crowded, overrides=changed)["digest"] == valiant["digest"]
+    refused = shell("batch", str(crowded), "--set", "queue.policy", "-o", "out", "-f")
+    assert (refused.code, "KEY=VALUE" in refused.err) == (2, True)
+
+
+def test_the_progress_of_a_comparison_has_the_time_that_is_left(monkeypatch):
+    times = iter([0.0, 0.001, 10.0, 20.0])
+    monkeypatch.setattr(page.time, "perf_counter", lambda: next(times))
+    line, shown = page.BatchLine.__new__(page.BatchLine), []
+    monkeypatch.setattr(line, "_update", lambda text, _share: shown.append(text))
+    # The first moment was known.
+    for done in range(4):
+        line.moments(done, 5)
+    assert [text.partition(" | ")[2] for text in shown] == ["", "", "30 s left", "20 s left"]
+
+
 def test_results_are_equal_from_run_to_run(crowded):
     assert odonata.batch(crowded)["digest"] == odonata.batch(crowded)["digest"]
 
@@ -389,6 +473,8 @@ def test_replay_partitions_reservations_and_failures(tmp_path):
     rows = pq.read_table(tmp_path / "a/batch_jobs.parquet").to_pylist()
     assert [(row["start_s"], row["node_list"]) for row in rows][:1] == [(10, "10-11")]
     # b, without a recorded start and nodes, takes node 0 until 50; c waits for it.
+    late = "1 job started later than recorded, because its nodes were busy: c."
+    assert late in odonata.batch(tmp_path / "a.toml")["assumptions"]
     assert {row["job"]: row["start_s"] for row in rows} == {"a": 10, "b": 0, "c": 50, "d": 0}
     parts = text + '[partitions]\nleft = "0-8"\nright = "9-17"\n'
     with pytest.raises(InputError) as caught:
@@ -428,13 +514,24 @@ def test_the_command_imports_runs_and_reports(shell):
     shell.write(SACCT, "jobs.txt")
     done = shell("import", "jobs.txt", "--machine", "machine.toml", "-o", "week.toml")
     assert done.code == 0, done.err
-    assert tomllib.loads((shell.folder / "week.toml").read_text())["jobs"] == "week.csv"
+    batch = tomllib.loads((shell.folder / "week.toml").read_text())
+    assert (batch["jobs"], len(batch["assumptions"])) == ("week.csv", 6)
+    assert batch["assumptions"] == done.err.splitlines()
     done = shell("batch", "week.toml", "-o", "out", "--json")
     assert done.code == 0, done.err
     assert done.json["outcomes"] == {"completed": 2}
+    # What the import assumed is in the answer and in the report.
+    assert done.json["assumptions"] == batch["assumptions"]
     done = shell("report", "out")
     assert done.code == 0
-    assert "nodes-chart" in (shell.folder / "out/report.html").read_text()
+    html = (shell.folder / "out/report.html").read_text()
+    assert "nodes-chart" in html
+    assert "1 job is left out, never started: 13." in html
+    assert f"- {batch['assumptions'][0]}" in shell("batch", "week.toml", "-o", "text").out
+    shell.write("nid[0001-0016]\n", "hosts")
+    done = shell("import", "jobs.txt", "--machine", "machine.toml", "--hosts", "hosts", "-o", "sure.toml")
+    assert done.code == 0, done.err
+    assert "Hosts have the node numbers of 'hosts'." in done.err
     done = shell("import", "jobs.txt", "-o", "other.toml")
     assert done.code == 2
     assert "--machine" in done.err

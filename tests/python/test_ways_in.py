@@ -229,3 +229,19 @@ def test_the_folder_of_results_gets_the_list_of_results(shell):
     assert "there are results in it: results/a, results/b, results/c and 1 more" in shown
     shell.write("{}", "swept/sweep.json")
     assert "it is a sweep: odonata report swept shows it" in normalized(shell("summary", "swept").err)
+
+
+@pytest.mark.parametrize(
+    ("file", "hint"),
+    [
+        ("batch.json", "it is a batch queue: odonata report other shows it"),
+        ("what-if.json", "it is a what-if, whose answer is what-if.json"),
+        ("advice.json", "its runs are sweeps: odonata report other/packets"),
+    ],
+)
+def test_the_folder_of_another_command_is_named_by_its_kind(shell, file, hint):
+    (shell.folder / "other").mkdir()
+    shell.write("{}", f"other/{file}")
+    shown = normalized(shell("summary", "other").err)
+    assert "error: not the result of a run" in shown
+    assert hint in shown

@@ -100,6 +100,16 @@ def test_pairs_have_the_interval_of_student():
         12.7062 * (0.2 / math.sqrt(2)) / math.sqrt(2), rel=1e-5
     )
     assert (found.fell, found.rose, found.differs) == (0, 2, False)
+    # Both seeds rise, which may be chance.
+    assert found.in_words == "1.22x (0.34x to 4.35x), not certain"
+    assert statistics.paired([1.0, 1.0], [1.1, 1.11]).in_words.endswith("in all 2 seeds")
+    assert statistics.paired([1.0, 1.0], [1.0, 1.0]).in_words == "1.00x in all 2 seeds"
+
+
+def test_a_measure_that_no_seed_changes_is_said(batch):
+    over = {"queue.placement": ["contiguous", "list"], "contention": [False]}
+    pair = odonata.what_if(batch, over, seeds=2)["variants"][1]["pairs"][0]
+    assert (pair["pairs"], pair["words"]) == (1, "1.00x, no seed changes it")
 
 
 def _sweep(times):

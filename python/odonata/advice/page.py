@@ -27,6 +27,8 @@ def show(answer: Advice | dict[str, Any], stream: TextIO | None = None) -> None:
         f"{answer['name']}: {answer['candidates']} candidates for {answer['goal']}{limits}; "
         f"{answer['runs']} runs in {duration(answer['wall_s'])}.",
         *answer["sentences"],
+        "Scores are ratios to the scenario as it is; less is better. All intervals of the packets together "
+        f"hold with {100 * answer['confidence']:.0f}%.",
     )
     page = table("packets", "seeds", "score", "limits", "cost", left=1)
     for one in answer["confirmed"]:
@@ -55,7 +57,8 @@ def show(answer: Advice | dict[str, Any], stream: TextIO | None = None) -> None:
                     duration(wait["after_s"]),
                 )
             show_table(out, page)
-    page = table(f"search by {answer['searched_by']}", "seeds", "score", "limits", "cost", left=1)
+    kind = "search by flows (estimates)" if answer["searched_by"] == "flow" else "search in packets"
+    page = table(kind, "seeds", "score", "limits", "cost", left=1)
     for searched in answer["searched"][:SHOWN]:
         page.add_row(
             searched["choice"],
@@ -69,11 +72,6 @@ def show(answer: Advice | dict[str, Any], stream: TextIO | None = None) -> None:
         explain(
             out, f"Candidates left out because the machine does not have them: {len(answer['left_out'])}."
         )
-    explain(
-        out,
-        "Scores are ratios to the scenario as it is; less is better. All intervals of the packets together "
-        f"hold with {100 * answer['confidence']:.0f}%.",
-    )
 
 
 class AdviceLine(LiveLine):

@@ -62,11 +62,11 @@ class DisturbingPair(TypedDict):
     victim: str
     """Id of the slowed job."""
     victim_profile: str
-    """Its profile."""
+    """Its profile, and the traffic that its counters added to it."""
     culprit: str
     """Id of the job that used the bottleneck."""
     culprit_profile: str
-    """Its profile."""
+    """The same of this job."""
     link_class: str
     """Class of the bottleneck: terminal, local, global, column or server."""
     lost_s: Number
@@ -102,7 +102,8 @@ class BusyLink(TypedDict):
     mean_load: Number
     """The same / what it could carry up to the last end; a server: time of its devices in use."""
     peak_load: Number
-    """Largest mean load over the iterations of the jobs that ran at a time."""
+    """Largest load at any time, as a mean over iterations. Rates are estimated link by link: where jobs are
+    slowed at several links, the sum can exceed 1 by some percent."""
 
 
 @declared
@@ -215,6 +216,8 @@ class Batch(TypedDict):
     """The same / node-seconds of all jobs."""
     clipped_jobs: Count
     """Jobs that wanted more than the machine gives them alone; their rates were lowered."""
+    clipped: list[str]
+    """The ids of the first of them."""
     most_slowed: list[SlowedJob]
     """The jobs that lost the most node-seconds:"""
     pairs: list[DisturbingPair]
@@ -226,4 +229,4 @@ class Batch(TypedDict):
     confirmation: Confirmation | None
     """The comparison with packets; null without `--confirm`:"""
     assumptions: list[str]
-    """What was assumed or left out."""
+    """What was assumed or left out, also by `odonata import`."""

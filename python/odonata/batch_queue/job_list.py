@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from odonata.base.wording import counted
 from odonata.batch_queue.lines import Line
 from odonata.errors import InputError
 
@@ -19,6 +20,8 @@ from odonata.errors import InputError
 MOST_JOBS, MOST_NODES = 2_000_000, 1 << 24
 #: Most nodes in the lists of all jobs together: some gigabytes.
 MOST_LISTED_TOGETHER = 1 << 26
+#: Ids that a sentence names, and characters of each.
+SHOWN_IDS, LONGEST_SHOWN = 5, 40
 #: Largest number of seconds (30 years), and of bytes.
 MOST_SECONDS, MOST_BYTES = 1e9, 1e18
 
@@ -66,14 +69,23 @@ class JobList:
     kind: str
     #: Assumptions, a sentence each.
     assumptions: list[str] = field(default_factory=list)
-    #: Reasons for which jobs were left out, with their numbers.
-    left_out: dict[str, int] = field(default_factory=dict)
+    #: Reasons for which jobs were left out, with their ids.
+    left_out: dict[str, list[str]] = field(default_factory=dict)
     #: Nodes in the lists of all jobs.
     listed: int = 0
 
-    def leave_out(self, reason: str) -> None:
-        """Counts a job that is left out."""
-        self.left_out[reason] = self.left_out.get(reason, 0) + 1
+    def leave_out(self, reason: str, id: str) -> None:
+        """Records a job that is left out."""
+        self.left_out.setdefault(reason, []).append(id)
+
+    @property
+    def notes(self) -> list[str]:
+        """What was left out or assumed, a sentence each."""
+        left = [
+            about(ids, f"is left out, {reason}", f"are left out, {reason}")
+            for reason, ids in self.left_out.items()
+        ]
+        return left + self.assumptions
 
     def count_listed(self, line: Line, nodes: int, column: str) -> None:
         """Counts the nodes in the list of a job.
@@ -97,7 +109,7 @@ class JobList:
             InputError: The file has no job, two jobs have one id, or a dependency is circular.
         """
         if not self.jobs:
-            reasons = "; ".join(f"{count} jobs: {reason}" for reason, count in self.left_out.items())
+            reasons = "; ".join(f"{counted(len(ids), 'job')} {why}" for why, ids in self.left_out.items())
             raise InputError(
                 "no job to simulate", file=str(self.path), value=reasons or None,
                 expected="at least one job with nodes and a run time",
@@ -117,15 +129,16 @@ class JobList:
                     value=job.id, expected=f"another id than the job of line {min(job.line, other.line)}",
                 )  # fmt: skip
             known[job.id] = job
-        missing = 0
+        waiting = []
         for job in self.jobs:
             kept = [other for other in job.after if other in known]
-            missing += len(job.after) - len(kept)
+            if len(kept) < len(job.after):
+                waiting.append(job.id)
             job.after = kept
-        if missing:
-            self.assumptions.append(
-                f"{missing} dependencies on jobs outside the list are taken as fulfilled."
-            )
+        if waiting:
+            jobs = "depends on jobs", "depend on jobs"
+            rest = "outside the list, which are taken as ended"
+            self.assumptions.append(about(waiting, *(f"{one} {rest}" for one in jobs)))
         self._refuse_circles(known)
         return self
 
@@ -194,9 +207,10 @@ def read_csv(path: Path, lines: Iterator[Line]) -> JobList:
                 "another number of fields than the header", str(len(cells)), expected=f"{len(names)} fields"
             )
         values = dict(zip(names, (cell.strip() for cell in cells), strict=True))
+        id = line.name(values.get("job", "") or str(row), "job")
         run = line.number(values["run"], "run", most=MOST_SECONDS)
         if run == 0:
-            found.leave_out("without a run time")
+            found.leave_out("without a run time", id)
             continue
         nodes = line.whole(values["nodes"], "nodes", 1, MOST_NODES)
         node_list = line.nodes(values.get("node_list", ""), "node_list")
@@ -212,7 +226,7 @@ def read_csv(path: Path, lines: Iterator[Line]) -> JobList:
         priority = values.get("priority", "")
         found.jobs.append(
             Job(
-                id=line.name(values.get("job", "") or str(row), "job"),
+                id=id,
                 submit_s=line.number(values["submit"], "submit", most=MOST_SECONDS),
                 nodes=nodes,
                 run_s=run,
@@ -289,6 +303,19 @@ def _number(value: float | None) -> str:
     if value is None:
         return ""
     return str(int(value)) if float(value).is_integer() else repr(float(value))
+
+
+def about(ids: Sequence[str], one: str, several: str) -> str:
+    """A sentence about jobs, with the ids of the first ones.
+
+    >>> about(["7"], "is left out", "are left out")
+    '1 job is left out: 7.'
+    >>> about([str(id) for id in range(8)], "has no time limit", "have no time limit")
+    '8 jobs have no time limit: 0, 1, 2, 3, 4 and 3 more.'
+    """
+    shown = ", ".join(id[:LONGEST_SHOWN] for id in ids[:SHOWN_IDS])
+    more = f" and {len(ids) - SHOWN_IDS} more" if len(ids) > SHOWN_IDS else ""
+    return f"{counted(len(ids), 'job')} {one if len(ids) == 1 else several}: {shown}{more}."
 
 
 def ranges(nodes: list[int]) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any, TextIO
 
 from odonata.base.terminal import console, explain, show_table, table
-from odonata.base.wording import duration, factor, share
+from odonata.base.wording import counted, duration, factor, share
+from odonata.batch_queue.job_list import SHOWN_IDS
 from odonata.batch_queue.what_if import MEASURES
 from odonata.running.progress import LiveLine
 
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Rows of the printed tables.
 SHOWN = 8
+#: A moment that takes less wall time was known before.
+KNOWN_S = 0.02
 
 
 def show(answer: Batch | dict[str, Any], stream: TextIO | None = None) -> None:
@@ -24,8 +28,9 @@ def show(answer: Batch | dict[str, Any], stream: TextIO | None = None) -> None:
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in answer["outcomes"].items())
     explain(
         out,
-        f"{answer['name']}: {answer['jobs']} jobs on {answer['nodes']} nodes of {answer['machine']}, "
-        f"{queue['policy']} by {queue['order']}, placement {queue['placement']}; {outcomes}.",
+        f"{answer['name']}: {counted(answer['jobs'], 'job')} on {answer['nodes']} nodes of "
+        f"{answer['machine']}, {queue['policy']} by {queue['order']}, placement {queue['placement']}; "
+        f"{outcomes}.",
         f"{duration(answer['simulated_s'])} simulated, utilization {share(answer['utilization'], 1)}, "
         f"{answer['mean_waiting_jobs']:.1f} jobs wait in the mean, {answer['max_waiting_jobs']} at most.",
     )
@@ -50,13 +55,14 @@ def show(answer: Batch | dict[str, Any], stream: TextIO | None = None) -> None:
             )
         show_table(out, page)
     if answer["pairs"]:
-        page = table("slowed job", "by job", "at links", "lost", left=3)
+        page = table("slowed job", "by job", "at links", "lost", "lost node hours", left=3)
         for pair in answer["pairs"][:SHOWN]:
             page.add_row(
                 f"{pair['victim']} ({pair['victim_profile']})",
                 f"{pair['culprit']} ({pair['culprit_profile']})",
                 pair["link_class"],
                 duration(pair["lost_s"]),
+                f"{pair['lost_node_s'] / 3600:.2f}",
             )
         show_table(out, page)
     if answer["busiest_links"]:
@@ -66,16 +72,24 @@ def show(answer: Batch | dict[str, Any], stream: TextIO | None = None) -> None:
         )
         explain(out, f"Links with the largest mean loads: {', '.join(loads)}.")
     if answer["clipped_jobs"]:
-        explain(
-            out,
-            f"{answer['clipped_jobs']} jobs wanted more than the machine gives them alone; "
-            "their rates were lowered.",
-        )
+        explain(out, lowered(answer))
     if answer["confirmation"] is not None:
         explain(out, answer["confirmation"]["sentence"])
     else:
         explain(out, "Slowdowns come from rates and are not compared with packets; --confirm N does that.")
-    explain(out, *(f"- {one}" for one in answer["assumptions"]))
+    if answer["assumptions"]:
+        explain(out, "Assumed:", *(f"- {one}" for one in answer["assumptions"]))
+
+
+def lowered(answer: Batch | dict[str, Any]) -> str:
+    """Which jobs wanted more than the machine gives them alone."""
+    count, first = answer["clipped_jobs"], answer["clipped"][:SHOWN_IDS]
+    more = f" and {count - len(first)} more" if count > len(first) else ""
+    subject, whose = ("job", "it alone; its") if count == 1 else ("jobs", "them alone; their")
+    return (
+        f"{count} {subject} wanted more than the machine gives {whose} rates were lowered: "
+        f"{', '.join(first)}{more} (rates_lowered in batch_jobs.parquet)."
+    )
 
 
 def show_variants(answer: WhatIf | dict[str, Any], stream: TextIO | None = None) -> None:
@@ -119,6 +133,11 @@ def _quantiles(page: Any, name: str, found: Quantiles | None, words: Any) -> Non
 class BatchLine(LiveLine):
     """The progress of a batch queue, and of its comparison with packets."""
 
+    #: Wall time of the present moment's begin, and of all moments that were not known, with their number.
+    _moment_s: float | None = None
+    _compared_s = 0.0
+    _compared = 0
+
     def jobs(self, simulated_s: float, ended: int, jobs: int) -> None:
         """Shows the progress of the queue."""
         self._update(f"{ended} of {jobs} jobs ended | simulated {duration(simulated_s)}")
@@ -131,5 +150,13 @@ class BatchLine(LiveLine):
         )
 
     def moments(self, done: int, asked: int) -> None:
-        """Shows the progress of the comparison."""
-        self._update(f"{done} of {asked} moments compared with packets")
+        """Shows the progress of the comparison; moments of a journal take no time and tell nothing."""
+        now = time.perf_counter()
+        if self._moment_s is not None and now - self._moment_s > KNOWN_S:
+            self._compared_s += now - self._moment_s
+            self._compared += 1
+        self._moment_s = now
+        text = f"{done} of {asked} moments compared with packets"
+        if self._compared:
+            text += f" | {duration(self._compared_s / self._compared * (asked - done))} left"
+        self._update(text, done / asked)

@@ -6,6 +6,7 @@ import itertools
 from pathlib import Path
 
 from odonata.batch_queue import job_list, sacct, swf
+from odonata.batch_queue.hosts import Machine
 from odonata.batch_queue.job_list import MOST_JOBS, JobList
 from odonata.batch_queue.lines import Line, read_lines
 from odonata.errors import InputError, given
@@ -32,9 +33,16 @@ def _kind(first: Line) -> str | None:
         return "swf"
     if "jobid" in [name.strip().lower() for name in text.split("|")] and "|" in text:
         return "sacct"
+    if _is_for_people(text):
+        return None
     if "," in text and {"submit", "nodes", "run"} & {name.strip().lower() for name in text.split(",")}:
         return "csv"
     return None
+
+
+def _is_for_people(text: str) -> bool:
+    """Whether a text is the header of `sacct` in another form than --parsable2."""
+    return "jobid" in text.lower().replace(",", " ").split()
 
 
 def _is_number(word: str) -> bool:
@@ -45,12 +53,13 @@ def _is_number(word: str) -> bool:
     return True
 
 
-def read(path: Path, processors_per_node: int | None = None) -> JobList:
+def read(path: Path, processors_per_node: int | None = None, machine: Machine | None = None) -> JobList:
     """The job list of a file, in the order of submission.
 
     Args:
         path: The file.
         processors_per_node: For SWF: the processors of a node; by default those of its header.
+        machine: For `sacct`: the machine whose nodes the hosts are.
 
     Raises:
         InputError: The file is no job list, or a field is wrong, with its line.
@@ -64,17 +73,22 @@ def read(path: Path, processors_per_node: int | None = None) -> JobList:
             file=str(path),
             line=None if first is None else first.line_number,
             expected=KINDS,
+            hint="`sacct` needs --parsable2" if first is not None and _is_for_people(first.text) else None,
         )
     if processors_per_node is not None and kind != "swf":
         raise InputError(
             "only SWF counts processors", file=str(path), key=given("processors_per_node"), expected="SWF"
+        )
+    if machine is not None and machine.hosts is not None and kind != "sacct":
+        raise InputError(
+            "only `sacct` names hosts", file=str(path), key=given("hosts"), expected="records of `sacct`"
         )
     bounded = itertools.islice(lines, MOST_JOBS)
     every = itertools.chain([first], bounded)
     if kind == "swf":
         found = swf.read(path, every, processors_per_node)
     elif kind == "sacct":
-        found = sacct.read(path, every)
+        found = sacct.read(path, every, machine or Machine())
     else:
         found = job_list.read_csv(path, every)
     if next(lines, None) is not None:

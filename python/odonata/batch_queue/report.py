@@ -13,6 +13,7 @@ from odonata.base import foreign
 from odonata.base.wording import factor, share
 from odonata.batch_queue.confirm import moments
 from odonata.batch_queue.lines import node_numbers
+from odonata.batch_queue.page import lowered
 from odonata.batch_queue.run import BATCH_FILE, JOBS, LINKS, LOADS, LOST, SERIES
 from odonata.errors import InputError
 from odonata.report.blocks import (
@@ -126,7 +127,8 @@ def _confidence(answer: Batch, folder: Path) -> list[Block]:
         layout = {"xaxis": axis("slowdown by packets"), "yaxis": axis("slowdown by rates")}
         caption = "A point is a job at a moment that packets repeated; on the line, both agree."
         blocks.append(Chart("confidence-chart", "Rates and packets", caption, traces, layout))
-    return [*blocks, Text(answer["assumptions"] or ["Nothing else was assumed."], items=True)]
+    notes = [*([lowered(answer)] if answer["clipped_jobs"] else []), *answer["assumptions"]]
+    return [*blocks, Text(notes or ["Nothing else was assumed."], items=True)]
 
 
 def _overview(answer: Batch, series: list[dict[str, Any]]) -> list[Block]:
@@ -271,7 +273,9 @@ def _links(answer: Batch, folder: Path) -> list[Block]:
         Column("class", number=False),
         Column("bytes"),
         Column("mean load", help="Over the whole time."),
-        Column("largest load", help="Averaged over the iterations of the jobs that ran at a time."),
+        Column(
+            "largest load", help="The largest at a time; rates are estimates, so it may exceed 100% a little."
+        ),
     ]
     used = parquet.read(file_of(folder, LINKS)).num_rows
     caption = f"Links with the largest mean loads, of {used} that carried bytes"

@@ -15,7 +15,7 @@ from typing import Any
 
 from odonata.base import quantities
 from odonata.batch_queue import profiles
-from odonata.batch_queue.job_list import Job, JobList
+from odonata.batch_queue.job_list import Job, JobList, about
 from odonata.batch_queue.profiles import Profile
 from odonata.sweeps.reader import Table, unknown
 
@@ -126,15 +126,31 @@ def apply(found: JobList, rules: Rules, seed: int) -> None:
         found.assumptions.append(
             f"Profiles drawn for jobs without a rule, by seed {seed} and weights {weights}: {_counts(drawn)}."
         )
-    counted = sum(
-        any(value is not None for value in (job.sent_bytes, job.read_bytes, job.written_bytes))
+        if not by_rule:
+            found.assumptions.append(
+                "Drawn profiles are no measurements: the disturbances are an illustration."
+            )
+    counters = [
+        job.id
         for job in found.jobs
-    )
-    if counted:
-        found.assumptions.append(f"{counted} jobs have counters, which replace the rates of their profiles.")
-    without = sum(job.limit_s is None for job in found.jobs)
-    if without:
-        found.assumptions.append(f"{without} jobs have no time limit: the queue plans with their run time.")
+        if any(value is not None for value in (job.sent_bytes, job.read_bytes, job.written_bytes))
+    ]
+    if counters:
+        found.assumptions.append(
+            about(
+                counters,
+                "has counters, which replace the rates of its profile",
+                "have counters, which replace the rates of their profiles",
+            )
+        )
+    if without := [job.id for job in found.jobs if job.limit_s is None]:
+        found.assumptions.append(
+            about(
+                without,
+                "has no time limit, so the queue plans with its run time",
+                "have no time limit, so the queue plans with their run times",
+            )
+        )
 
 
 def _counts(counts: Counter[str]) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from odonata import _core
 from odonata.base.output_file import whole_file
 from odonata.batch_queue import job_list, profiles, readers
+from odonata.batch_queue.hosts import Machine
 from odonata.batch_queue.job_list import Job, JobList
 from odonata.batch_queue.profiles import Profile
 from odonata.batch_queue.settings import Spec
@@ -71,17 +72,53 @@ def simulate(spec: Spec, *, stop: StopRequest | None = None, report: Report | No
     Raises:
         InputError: The machine or the job list is wrong, or a job does not fit them.
     """
-    found = readers.read(spec.jobs)
     with input_errors():
         machine = json.loads(_core.batch_nodes(spec.text, spec.path, spec.overrides))
+    found = readers.read(spec.jobs, machine=Machine(len(machine["group_of"])))
     request, assumptions = make_request(spec, found, machine)
     began = time.monotonic()
     results, outcome, simulated_s = advance(spec, request, len(found.jobs), stop, report)
     return BatchResult(
         spec, found.jobs, machine, results, outcome, simulated_s, time.monotonic() - began, request,
-        [*found.assumptions, *(f"{count} jobs are left out: {why}." for why, count in found.left_out.items()),
-         *assumptions],
+        [*spec.assumptions, *found.notes, *assumptions, *_late(spec, found.jobs, results["jobs"])],
     )  # fmt: skip
+
+
+def label_of(job: Job, spec: Spec) -> str:
+    """The name of a job's profile, with the traffic that its counters add.
+
+    A job of the profile `none` with counters of storage is `none, I/O by counters`.
+    """
+    phases = spec.profiles[job.profile or "none"]
+    sends = any(phase.intensity for phase in phases)
+    stores = any(phase.read or phase.write for phase in phases)
+    added = (
+        ("messages", bool(job.sent_bytes) and not sends),
+        ("I/O", bool(job.read_bytes or job.written_bytes) and not stores),
+    )
+    words = " and ".join(name for name, is_added in added if is_added)
+    return (job.profile or "none") + (f", {words} by counters" if words else "")
+
+
+def _late(spec: Spec, jobs: list[Job], records: list[dict[str, Any]]) -> list[str]:
+    """Which replayed jobs started later than recorded."""
+    if spec.queue.policy != "replay":
+        return []
+    late = [
+        job
+        for job, record in zip(jobs, records, strict=True)
+        if job.start_s is not None
+        and record["start"] is not None
+        and record["starts"] == 1
+        and record["start"] > _micros(max(job.start_s, job.submit_s))
+    ]
+    if not late:
+        return []
+    nodes = "nodes were busy" + (", reserved or down" if spec.reservations or spec.failures else "")
+    if any(job.after for job in late):
+        nodes += " or jobs before had not ended"
+    reason = "started later than recorded, because {} " + nodes
+    return [job_list.about([job.id for job in late], reason.format("its"), reason.format("their"))]
 
 
 def advance(
@@ -123,7 +160,7 @@ def make_request(spec: Spec, found: JobList, machine: dict[str, Any]) -> tuple[d
     by_partition = bool(spec.partitions)
     phases: dict[str, list[dict[str, Any]]] = {}
     jobs = []
-    without_storage = outside = 0
+    without_storage, outside = [], []
     for job in found.jobs:
         if job.profile and job.profile not in spec.profiles:
             raise InputError(
@@ -141,10 +178,10 @@ def make_request(spec: Spec, found: JobList, machine: dict[str, Any]) -> tuple[d
         if key not in phases:
             phases[key] = [_phase(phase) for phase in profile]
         if machine["servers"] == 0 and any(phase.read or phase.write for phase in profile):
-            without_storage += 1
+            without_storage.append(job.id)
         node_list = job.node_list
         if node_list and max(node_list) >= nodes:
-            outside += 1
+            outside.append(job.id)
             node_list = []
         jobs.append(
             {
@@ -162,13 +199,18 @@ def make_request(spec: Spec, found: JobList, machine: dict[str, Any]) -> tuple[d
             }
         )
     if without_storage:
-        assumptions.append(f"The machine has no storage servers: I/O of {without_storage} jobs is left out.")
-    if outside:
+        rest = "without its I/O, because the machine has no storage servers"
         assumptions.append(
-            f"{outside} jobs have recorded nodes that the machine lacks: the placement chooses theirs."
+            job_list.about(without_storage, f"runs {rest}", f"run {rest.replace('its', 'their')}")
         )
-    if spec.queue.policy == "replay" and (late := sum(job.start_s is None for job in found.jobs)):
-        assumptions.append(f"{late} jobs have no recorded start: they start when they are submitted.")
+    if outside:
+        rest = "recorded nodes that the machine lacks, so the placement chooses others"
+        assumptions.append(job_list.about(outside, f"has {rest}", f"have {rest}"))
+    if spec.queue.policy == "replay" and (unknown := [job.id for job in found.jobs if job.start_s is None]):
+        rest = "no recorded start and"
+        assumptions.append(
+            job_list.about(unknown, f"has {rest} starts when submitted", f"have {rest} start when submitted")
+        )
     queue = spec.queue
     settings = {
         "policy": queue.policy,
@@ -224,7 +266,8 @@ def write(result: BatchResult, folder: Path, answer: dict[str, Any]) -> None:
     for one in result.results["lost"]:
         lost_of[one["victim"]] += one["lost_s"]
     rows = [
-        job_row(job, record, lost) for job, record, lost in zip(result.jobs, records, lost_of, strict=True)
+        job_row(job, record, lost, label_of(job, result.spec))
+        for job, record, lost in zip(result.jobs, records, lost_of, strict=True)
     ]
     classes = result.machine["classes"]
     lost_rows = [
@@ -301,7 +344,7 @@ JOB_COLUMNS = {
     "job": "text", "name": "text", "user": "text", "partition": "text", "profile": "text", "nodes": "count",
     "node_list": "text", "submit_s": "number", "start_s": "number", "end_s": "number", "wait_s": "number",
     "run_s": "number", "elapsed_s": "number", "lost_s": "number", "slowdown": "number", "starts": "count",
-    "outcome": "text",
+    "rates_lowered": "flag", "outcome": "text",
 }  # fmt: skip
 LINK_COLUMNS = {
     "link": "count", "name": "text", "link_class": "text", "capacity_bytes_per_s": "number",
@@ -324,10 +367,15 @@ def _type(name: str) -> Any:
     return make
 
 
-_TYPES = {"text": _type("string"), "count": _type("int64"), "number": _type("float64")}
+_TYPES = {
+    "text": _type("string"),
+    "count": _type("int64"),
+    "number": _type("float64"),
+    "flag": _type("bool_"),
+}
 
 
-def job_row(job: Job, record: dict[str, Any], lost_s: float) -> dict[str, Any]:
+def job_row(job: Job, record: dict[str, Any], lost_s: float, profile: str) -> dict[str, Any]:
     """The row of a job in the table of jobs; times of what did not happen are null."""
     start, end = (None if record[key] is None else record[key] / MICROS for key in ("start", "end"))
     elapsed = None if start is None or end is None else end - start
@@ -337,7 +385,7 @@ def job_row(job: Job, record: dict[str, Any], lost_s: float) -> dict[str, Any]:
         "name": job.name,
         "user": job.user,
         "partition": job.partition,
-        "profile": job.profile or "none",
+        "profile": profile,
         "nodes": job.nodes,
         "node_list": job_list.ranges(record["nodes"]),
         "submit_s": job.submit_s,
@@ -349,5 +397,6 @@ def job_row(job: Job, record: dict[str, Any], lost_s: float) -> dict[str, Any]:
         "lost_s": lost_s,
         "slowdown": elapsed / work if elapsed is not None and work > 0 else None,
         "starts": record["starts"],
+        "rates_lowered": record["clipped"],
         "outcome": record["outcome"],
     }

@@ -1,7 +1,8 @@
 """Accounting records of Slurm: the output of `sacct --parsable2` or `--parsable`, with any columns.
 
 Records of steps (`123.batch`) are not jobs; their counters of storage (`TRESUsageInTot`, `fs/disk`) count for
-their job. Host names become node numbers by their order.
+their job. Of several records with one id, as of a job that started again, the last one counts. `hosts` gives
+host names their node numbers.
 """
 
 from __future__ import annotations
@@ -11,19 +12,20 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from odonata.batch_queue import hosts
+from odonata.batch_queue.hosts import Machine
 from odonata.batch_queue.job_list import MOST_BYTES, MOST_NODES, MOST_SECONDS, Job, JobList
-from odonata.batch_queue.lines import MOST_LISTED, Line
+from odonata.batch_queue.lines import Line
 
 #: Columns that are read, by their lower-case names; others are ignored.
 ID, SUBMIT, START = "jobid", "submit", "start"
 _ELAPSED = re.compile(r"(?:(\d{1,6})-)?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,2})(?:\.\d{1,9})?")
 _DISK = re.compile(r"fs/disk=(\d{1,18}(?:\.\d{1,9})?)([KMGTP]?)")
 _SCALE = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1 << 50}
-_HOSTS = re.compile(r"([^\[\],]+)(?:\[([0-9,-]+)\]([^\[\],]*))?(?:,|$)")
 _MISSING = {"", "unknown", "none", "n/a", "none assigned"}
 
 
-def read(path: Path, lines: Iterator[Line]) -> JobList:
+def read(path: Path, lines: Iterator[Line], machine: Machine) -> JobList:
     """The job list of accounting records."""
     found = JobList(path, [], "sacct")
     header = next(lines)
@@ -36,7 +38,7 @@ def read(path: Path, lines: Iterator[Line]) -> JobList:
     if not ({"elapsed", "elapsedraw"} & set(names) or {"start", "end"} <= set(names)):
         raise header.error("a column is missing", "elapsed", expected="Elapsed, ElapsedRaw, or Start and End")
     jobs: dict[str, Job] = {}
-    hosts: dict[str, list[str]] = {}
+    hosts_of: dict[str, list[str]] = {}
     for line in lines:
         cells = line.text.split("|")
         if len(cells) == len(names) + 1 and not cells[-1]:
@@ -51,17 +53,17 @@ def read(path: Path, lines: Iterator[Line]) -> JobList:
             if job := jobs.get(whole):
                 _count_storage(line, job, values)
             continue
-        job_ = _job(found, line, values, whole, hosts)
+        job_ = _job(found, line, values, whole, hosts_of)
         if job_ is not None:
             jobs[whole] = job_
             _count_storage(line, job_, values)
     found.jobs = list(jobs.values())
-    _number_hosts(found, hosts)
+    hosts.number(found, hosts_of, machine)
     return found
 
 
 def _job(
-    found: JobList, line: Line, values: dict[str, str], name: str, hosts: dict[str, list[str]]
+    found: JobList, line: Line, values: dict[str, str], name: str, hosts_of: dict[str, list[str]]
 ) -> Job | None:
     """The job of a record; None if it never ran."""
     start, end = (_moment(line, values.get(key, ""), key) for key in ("start", "end"))
@@ -73,19 +75,23 @@ def _job(
     run = _run_time(line, values)
     if run is None and start is not None and end is not None:
         run = end - start
-    if run is None or run <= 0 or (start is None and "start" in values):
-        found.leave_out("never started, or without a run time")
+    if start is None and "start" in values:
+        found.leave_out("never started", name)
         return None
-    listed = _hosts(line, values.get("nodelist", ""))
+    if run is None or run <= 0:
+        found.leave_out("without a run time", name)
+        return None
+    text = values.get("nodelist", "")
+    listed = [] if text.lower() in _MISSING else hosts.names(line, text, "NodeList")
     found.count_listed(line, len(listed), "NodeList")
     count = values.get("nnodes") or values.get("allocnodes") or str(len(listed))
     nodes = line.whole(count, "NNodes", 0, MOST_NODES)
     if nodes == 0:
-        found.leave_out("without nodes")
+        found.leave_out("without nodes", name)
         return None
-    hosts.pop(name, None)
+    hosts_of.pop(name, None)
     if len(listed) == nodes:
-        hosts[name] = listed
+        hosts_of[name] = listed
     elif listed:
         raise line.error("another number of nodes than listed", str(nodes), "NNodes", str(len(listed)))
     limit = values.get("timelimitraw", "")
@@ -157,60 +163,3 @@ def _count_storage(line: Line, job: Job, values: dict[str, str]) -> None:
             if more > MOST_BYTES:
                 raise line.error("a counter out of range", match[0], column, f"at most {MOST_BYTES:g} bytes")
             setattr(job, name, more)
-
-
-def _hosts(line: Line, text: str) -> list[str]:
-    """The host names of a list such as `nid[0001-0004,7],login1`."""
-    if text.lower() in _MISSING:
-        return []
-    found: list[str] = []
-    place = 0
-    while place < len(text):
-        match = _HOSTS.match(text, place)
-        if match is None or match.end() == place:
-            raise line.error("not a list of hosts", text, "NodeList", "names such as nid[001-004],gpu1")
-        place = match.end()
-        prefix, numbers, suffix = match.groups()
-        if numbers is None:
-            found.append(line.name(prefix, "NodeList"))
-            continue
-        line.name(prefix + (suffix or ""), "NodeList")
-        for part in numbers.split(","):
-            low, _, high = part.partition("-")
-            last = high or low
-            if (
-                not (low.isdigit() and last.isdigit())
-                or len(low) > 9
-                or len(last) > 9
-                or int(last) < int(low)
-            ):
-                raise line.error("not a range of hosts", part, "NodeList", "a range such as 001-004")
-            if len(found) + int(last) - int(low) >= MOST_LISTED:
-                raise line.error("a list with too many nodes", text, "NodeList", f"at most {MOST_LISTED}")
-            found += [f"{prefix}{number:0{len(low)}}{suffix}" for number in range(int(low), int(last) + 1)]
-    if len(set(found)) < len(found):
-        raise line.error("a node twice", text, "NodeList", "every node once")
-    return found
-
-
-def _number_hosts(found: JobList, hosts: dict[str, list[str]]) -> None:
-    """Gives hosts the numbers 0, 1, ... in the order of their names."""
-    names = sorted({host for listed in hosts.values() for host in listed}, key=_natural)
-    if not names:
-        return
-    number_of = {name: number for number, name in enumerate(names)}
-    for job in found.jobs:
-        job.node_list = [number_of[host] for host in hosts.get(job.id, [])]
-    found.assumptions.append(
-        f"{len(names)} hosts of the list, {names[0]} to {names[-1]}, are nodes 0 to {len(names) - 1} in the "
-        "order of their names."
-    )
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    """A key that orders numbers in names by their value.
-
-    >>> sorted(["n10", "n9"], key=_natural)
-    ['n9', 'n10']
-    """
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.findall(r"\d+|\D+", name)]

@@ -25,11 +25,11 @@ LIMITS = ("extend", "enforce")
 
 KEYS = (
     "name", "preset", "scenario", "set", "jobs", "seed", "contention", "queue", "profiles", "partitions",
-    "reservations", "failures",
+    "reservations", "failures", "assumptions",
 )  # fmt: skip
 _QUEUE = ("policy", "order", "placement", "limits", "requeue", "half_life", "depth")
-#: Most entries of a list.
-MOST_ENTRIES = 100_000
+#: Most entries of a list, and most assumptions with the most characters of each.
+MOST_ENTRIES, MOST_ASSUMPTIONS, LONGEST_ASSUMPTION = 100_000, 1000, 10_000
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,8 @@ class Spec:
     partitions: Mapping[str, list[int]] = field(default_factory=dict)
     reservations: tuple[Window, ...] = ()
     failures: tuple[Window, ...] = ()
+    #: What the import of the job list assumed, a sentence each.
+    assumptions: tuple[str, ...] = ()
 
 
 def load(file: Path, changes: Mapping[str, Any] | None = None) -> Spec:
@@ -124,7 +126,23 @@ def load(file: Path, changes: Mapping[str, Any] | None = None) -> Spec:
         partitions=_partitions(table.table("partitions")),
         reservations=_windows(table, "reservations"),
         failures=_windows(table, "failures"),
+        assumptions=_assumptions(table),
     )
+
+
+def _assumptions(table: Table) -> tuple[str, ...]:
+    """The sentences of `assumptions`."""
+    found = table.get("assumptions", list, "a list of sentences") or []
+    if len(found) > MOST_ASSUMPTIONS or not all(
+        isinstance(one, str) and one.isprintable() and len(one) <= LONGEST_ASSUMPTION for one in found
+    ):
+        raise table.error(
+            "not a list of sentences",
+            "assumptions",
+            len(found),
+            f"at most {MOST_ASSUMPTIONS} texts of a line",
+        )
+    return tuple(found)
 
 
 def _changed(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def summarize(result: BatchResult) -> Batch:
     nodes = len(result.machine["group_of"])
     lost_of: dict[int, float] = defaultdict(float)
     by_profile: dict[tuple[str, str, str], float] = defaultdict(float)
-    profiles = [job.profile or "none" for job in jobs]
+    profiles = [run.label_of(job, spec) for job in jobs]
     classes = result.machine["classes"]
     for one in lost:
         victim, culprit = one["victim"], one["culprit"]
@@ -79,6 +79,7 @@ def summarize(result: BatchResult) -> Batch:
     pairs = sorted(
         lost, key=lambda one: (-one["lost_s"] * jobs[one["victim"]].nodes, one["victim"], one["culprit"])
     )
+    clipped = [job.id for job, record in zip(jobs, records, strict=True) if record["clipped"]]
     queue = spec.queue
     return {
         "kind": "batch",
@@ -107,7 +108,8 @@ def summarize(result: BatchResult) -> Batch:
         "slowdown": quantiles(slowdowns),
         "lost_node_s": lost_nodes,
         "lost_share": lost_nodes / used if used else 0.0,
-        "clipped_jobs": sum(record["clipped"] for record in records),
+        "clipped_jobs": len(clipped),
+        "clipped": clipped[:LISTED],
         "most_slowed": [
             {
                 "job": jobs[number].id,

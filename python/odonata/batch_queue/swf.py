@@ -46,12 +46,13 @@ def read(path: Path, lines: Iterator[Line], processors_per_node: int | None) -> 
         rows.append((line, values))
     per_node = processors_per_node or _from_header(found, header)
     for line, values in rows:
+        id = f"{values['job']:.0f}"
         processors = values["processors"] if values["processors"] > 0 else values["requested processors"]
         if processors <= 0:
-            found.leave_out("without processors")
+            found.leave_out("without processors", id)
             continue
         if values["run"] <= 0:
-            found.leave_out("without a run time")
+            found.leave_out("without a run time", id)
             continue
         if values["submit"] < 0:
             raise line.error("a job without a submission", "-1", "submit", "seconds")
@@ -68,7 +69,7 @@ def read(path: Path, lines: Iterator[Line], processors_per_node: int | None) -> 
         application = name("executable")
         found.jobs.append(
             Job(
-                id=f"{values['job']:.0f}",
+                id=id,
                 submit_s=values["submit"],
                 nodes=nodes,
                 run_s=values["run"],

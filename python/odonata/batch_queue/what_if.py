@@ -131,7 +131,7 @@ def _known(journal: Path) -> dict[str, Any]:
 
 def _key(spec: Spec) -> str:
     """A digest of what a run depends on."""
-    rest = asdict(replace(spec, source=Source()))
+    rest = asdict(replace(spec, source=Source(), assumptions=()))
     content = json.dumps([build(), rest, spec.jobs.read_text(errors="replace")], sort_keys=True, default=str)
     return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
 
@@ -200,7 +200,7 @@ def _answer(found: Sequence[Variant], runs: Mapping[tuple[int, int], WhatIfRun],
 
 def _words(pair: Paired, seeds: int) -> str:
     """A ratio in words; of one pair and several seeds, that nothing depends on them."""
-    return pair.in_words + (", whatever the seed" if pair.pairs == 1 and seeds > 1 else "")
+    return pair.in_words + (", no seed changes it" if pair.pairs == 1 and seeds > 1 else "")
 
 
 def _pair(before: Mapping[int, Any], after: Mapping[int, Any], measure: str) -> Paired | None:

@@ -6,8 +6,9 @@ import contextlib
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from odonata.base.folder import ResultFolder
 from odonata.base.lock import hold
@@ -18,11 +19,11 @@ from odonata.batch_queue import confirm as confirming
 from odonata.batch_queue import page, run, settings, summary
 from odonata.batch_queue import report as batch_report
 from odonata.batch_queue import what_if as what_ifs
-from odonata.commands.declared import JSON, Shown, argument, command, option, result_folder, switch
+from odonata.commands.declared import JSON, SETTINGS, Shown, argument, command, option, result_folder, switch
 from odonata.errors import INTERRUPTED, InputError, given
 from odonata.errors import option as named
 from odonata.running import runner
-from odonata.sweeps.axes import Axis, list_axis, over_option
+from odonata.sweeps.axes import Axis, list_axis, over_option, set_option
 from odonata.sweeps.reader import Source, Table
 from odonata.sweeps.spec import MOST_SEEDS
 
@@ -36,6 +37,7 @@ def _answer(
     file: Path,
     out: PathLike | None,
     confirm: int,
+    overrides: Mapping[str, Any],
     processes: int | None,
     force: bool,
     line: page.BatchLine | None,
@@ -53,7 +55,7 @@ def _answer(
             value=str(confirm),
             expected=f"0 to {confirming.MOST}",
         )
-    spec = settings.load(file)
+    spec = settings.load(file, overrides)
     report = None if line is None else line.jobs
     is_there = out is not None and not force and confirm > 0 and (Path(out) / run.BATCH_FILE).is_file()
     place = Path(out) if out is not None and is_there else None
@@ -119,6 +121,7 @@ def _batch(
     *,
     out: str | None,
     confirm: int,
+    changes: list[str] | None,
     processes: int | None,
     quiet: bool,
     force: bool,
@@ -127,7 +130,8 @@ def _batch(
     target = result_folder(out, file)
     with runner.StopRequest() as stop, contextlib.ExitStack() as stack:
         line = None if quiet else stack.enter_context(page.BatchLine())
-        answer, place = _answer(file, target, confirm, processes, force, line, stop)
+        overrides = dict(set_option(text) for text in changes or [])
+        answer, place = _answer(file, target, confirm, overrides, processes, force, line, stop)
 
     def show() -> None:
         if not quiet:
@@ -151,6 +155,7 @@ def _batch(
     file=argument("BATCH", "Batch file (TOML)."),
     out=option("Folder of the results. [default: results/FILE's name]", "--out", "-o", metavar="DIR"),
     confirm=option("Compare the slowdowns at N drawn moments with packets.", metavar="N", type=int),
+    changes=replace(SETTINGS, help="Set a key of the batch file or of its machine; repeatable."),
     processes=option("Parallel runs of packets. [default: cores]", metavar="N", type=int, least=1),
     as_json=JSON,
     quiet=switch("Print only errors.", "--quiet", "-q"),
@@ -161,6 +166,7 @@ def batch(
     *,
     out: PathLike | None = None,
     confirm: int = 0,
+    overrides: Mapping[str, Any] | None = None,
     processes: int | None = None,
     force: bool = False,
 ) -> Batch:
@@ -170,6 +176,7 @@ def batch(
         file: The batch file (docs/operate.md).
         out: Folder of the results; by default nothing is written.
         confirm: Number of drawn moments whose slowdowns are compared with packets.
+        overrides: Settings by dotted key, of the batch file or of its machine.
         processes: Parallel runs of packets; by default as many as there are cores.
         force: Replace an existing result.
 
@@ -184,7 +191,7 @@ def batch(
     {'completed': 300}
     """
     with runner.StopRequest() as stop:
-        return _answer(Path(file), out, confirm, processes, force, None, stop)[0]
+        return _answer(Path(file), out, confirm, overrides or {}, processes, force, None, stop)[0]
 
 
 def _variants(

@@ -15,6 +15,7 @@ import click
 from odonata import _core
 from odonata.base.html_page import Answer as Page
 from odonata.base.output_file import OutputFile
+from odonata.base.wording import counted
 from odonata.batch_queue import readers
 from odonata.commands.declared import Shown, argument, command, option, switch
 from odonata.errors import InputError, given, in_terminal, input_errors
@@ -228,13 +229,14 @@ def _import(
     machine: str | None,
     rules: Path | None,
     processors_per_node: int | None,
+    hosts: Path | None,
     seed: int | None,
     force: bool,
     as_json: bool,
 ) -> Shown:
     if force and out is None:
         raise InputError("there is nothing to replace", key=named("force"), expected=given("out", "FILE"))
-    options = _job_options(machine, rules, processors_per_node, seed)
+    options = _job_options(machine, rules, processors_per_node, hosts, seed)
     if _is_job_list(files, options):
         return _import_jobs(files[0], out, options, force=force)
     target = None if out is None else OutputFile(out, key=named("out"), replace=force, inputs=files)
@@ -272,10 +274,17 @@ def _import(
 
 
 def _job_options(
-    machine: PathLike | None, rules: PathLike | None, processors_per_node: int | None, seed: int | None
+    machine: PathLike | None,
+    rules: PathLike | None,
+    processors_per_node: int | None,
+    hosts: PathLike | None,
+    seed: int | None,
 ) -> dict[str, Any]:
     """The options of job lists that were given."""
-    options = {"machine": machine, "rules": rules, "processors_per_node": processors_per_node, "seed": seed}
+    options = {
+        "machine": machine, "rules": rules, "processors_per_node": processors_per_node, "hosts": hosts,
+        "seed": seed,
+    }  # fmt: skip
     return {name: value for name, value in options.items() if value is not None}
 
 
@@ -299,13 +308,14 @@ def _is_job_list(files: Sequence[Path], options: dict[str, Any]) -> bool:
 
 def _jobs_of(file: Path, beside: Path, options: dict[str, Any]) -> job_lists.JobImport:
     """The batch file `beside` of a job list."""
-    rules = options.get("rules")
+    rules, hosts = (None if options.get(name) is None else Path(options[name]) for name in ("rules", "hosts"))
     return job_lists.load(
         file,
         os.fspath(options["machine"]),
         beside=beside,
-        rules_file=None if rules is None else Path(rules),
+        rules_file=rules,
         processors_per_node=options.get("processors_per_node"),
+        hosts_file=hosts,
         seed=options.get("seed", 1),
     )
 
@@ -324,14 +334,14 @@ def _import_jobs(file: Path, out: Path | None, options: dict[str, Any], *, force
     listed = out.with_suffix(".csv")
     if listed == out:
         raise InputError("the batch file is TOML", key=named("out"), value=str(out), expected="FILE.toml")
-    inputs = [file, *([Path(options["rules"])] if "rules" in options else [])]
+    inputs = [file, *(Path(options[name]) for name in ("rules", "hosts") if name in options)]
     targets = [OutputFile(one, key=named("out"), replace=force, inputs=inputs) for one in (out, listed)]
     made = _jobs_of(file, out, options)
     for target, text in zip(targets, (made.text, made.csv), strict=True):
         target.write(text.encode())
 
     def show() -> None:
-        print(f"{out}, {listed}: {len(made.found.jobs)} jobs; next: odonata batch {out}")
+        print(f"{out}, {listed}: {counted(len(made.found.jobs), 'job')}; next: odonata batch {out}")
 
     return Shown(_answer_of(made), show, made.notes, place=out)
 
@@ -374,6 +384,12 @@ def _imported(draft: Draft, name: str) -> Imported:
     processors_per_node=option(
         "SWF: processors of a node. [default: as in its header]", metavar="N", type=int, least=1, default=None
     ),
+    hosts=option(
+        "sacct: host names in the order of the machine's compute nodes, one a line.",
+        metavar="FILE",
+        type=Path,
+        default=None,
+    ),
     seed=option(
         "Job lists: seed of profiles that are drawn. [default: 1]", metavar="N", type=int, default=None
     ),
@@ -392,6 +408,7 @@ def import_scenario(
     machine: PathLike | None = None,
     rules: PathLike | None = None,
     processors_per_node: int | None = None,
+    hosts: PathLike | None = None,
     seed: int | None = None,
 ) -> Imported:
     """Turns a configuration of CODES, MFNetSim or BookSim into a scenario, or a job list into a batch file
@@ -403,6 +420,7 @@ def import_scenario(
         machine: For a job list: a preset or a scenario file.
         rules: For a job list: a file with rules that give jobs profiles.
         processors_per_node: For SWF: processors of a node.
+        hosts: For records of `sacct`: a file with the host names in the order of the compute nodes.
         seed: For a job list: seed of the profiles that are drawn.
 
     Returns:
@@ -419,7 +437,7 @@ def import_scenario(
     if not files:
         raise InputError("nothing to import", key="files", expected="one file or more")
     paths = [Path(file) for file in files]
-    options = _job_options(machine, rules, processors_per_node, seed)
+    options = _job_options(machine, rules, processors_per_node, hosts, seed)
     if _is_job_list(paths, options):
         return _answer_of(_jobs_of(paths[0], Path("jobs.toml"), options))
     return _imported(imports.load(paths), "imported.toml")

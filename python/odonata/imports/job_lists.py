@@ -10,8 +10,10 @@ from pathlib import Path
 
 from odonata import _core
 from odonata.base import toml_text
+from odonata.base.wording import counted
 from odonata.batch_queue import job_list, readers, rules
-from odonata.batch_queue.job_list import JobList
+from odonata.batch_queue.hosts import Machine
+from odonata.batch_queue.job_list import JobList, about
 from odonata.batch_queue.profiles import BUILT_IN, DEFAULT_ACCESS, DEFAULT_IO_SHARE, DEFAULT_SHARE, Phase
 from odonata.errors import InputError, input_errors
 from odonata.errors import option as named
@@ -34,8 +36,7 @@ class JobImport:
     @property
     def notes(self) -> list[str]:
         """What was left out or assumed, a sentence each."""
-        left = [f"{count} jobs are left out: {reason}." for reason, count in self.found.left_out.items()]
-        return left + self.found.assumptions
+        return self.found.notes
 
 
 def load(
@@ -45,6 +46,7 @@ def load(
     beside: Path,
     rules_file: Path | None = None,
     processors_per_node: int | None = None,
+    hosts_file: Path | None = None,
     seed: int = 1,
 ) -> JobImport:
     """The batch file `beside` for the job list at `path`.
@@ -55,6 +57,7 @@ def load(
         beside: The batch file to write; the job list gets its name with `.csv`.
         rules_file: Rules that give jobs their profiles.
         processors_per_node: For SWF: processors of a node.
+        hosts_file: For `sacct`: the hosts of the machine in the order of its nodes.
         seed: Seed of the drawn profiles.
 
     Raises:
@@ -65,7 +68,7 @@ def load(
     with input_errors():
         nodes = len(json.loads(_core.batch_nodes(text, place, []))["group_of"])
     given = rules.Rules() if rules_file is None else rules.read(reader.read(rules_file))
-    found = readers.read(path, processors_per_node)
+    found = readers.read(path, processors_per_node, Machine(nodes, hosts_file))
     for job in found.jobs:
         if job.profile and job.profile not in given.profiles:
             raise InputError(
@@ -73,20 +76,18 @@ def load(
                 expected=f"one of {', '.join(given.profiles)}",
             )  # fmt: skip
     rules.apply(found, given, seed)
-    large = sum(job.nodes > nodes for job in found.jobs)
-    if large:
-        found.assumptions.append(
-            f"{large} jobs need more than the {nodes} compute nodes of the machine: they never fit."
-        )
-    beyond = sum(bool(job.node_list) and max(job.node_list) >= nodes for job in found.jobs)
-    if beyond:
-        found.assumptions.append(f"{beyond} jobs ran on nodes beyond the {nodes} of the machine.")
+    if large := [job.id for job in found.jobs if job.nodes > nodes]:
+        rest = f"more than the {nodes} compute nodes of the machine and never"
+        found.assumptions.append(about(large, f"needs {rest} fits", f"need {rest} fit"))
+    if beyond := [job.id for job in found.jobs if job.node_list and max(job.node_list) >= nodes]:
+        rest = f"ran on nodes beyond the {nodes} of the machine"
+        found.assumptions.append(about(beyond, rest, rest))
     made = JobImport(found, "", job_list.csv_text(found.jobs))
     used = Counter(job.profile for job in found.jobs)
     head = [
-        f"# From {path.name[:LONGEST_NAME]!a}: {len(found.jobs)} jobs. "
+        f"# From {path.name[:LONGEST_NAME]!a}: {counted(len(found.jobs), 'job')}. "
         "Times count from the first submission or start.",
-        *(f"# {note}" for note in made.notes),
+        *_assumptions(made.notes),
         "",
         f"{key} = {toml_text.value_text(value)}",
         f"jobs = {toml_text.value_text(beside.with_suffix('.csv').name)}",
@@ -104,16 +105,21 @@ def load(
     return JobImport(found, "\n".join(head + tables), made.csv)
 
 
+def _assumptions(notes: list[str]) -> list[str]:
+    """The key with what was assumed."""
+    return ["assumptions = [", *(f"  {toml_text.value_text(one)}," for one in notes), "]"] if notes else []
+
+
 def _profile(name: str, phases: tuple[Phase, ...], jobs: int) -> list[str]:
     """The table of a profile."""
     origin = ": an assumption, not a measurement" if BUILT_IN.get(name) == phases else ""
     if len(phases) == 1:
         return [
-            f"[profiles.{toml_text.key_text(name)}]  # {jobs} jobs{origin}",
+            f"[profiles.{toml_text.key_text(name)}]  # {counted(jobs, 'job')}{origin}",
             *(f"{key} = {toml_text.value_text(value)}" for key, value in _phase(phases[0]).items()),
             "",
         ]
-    lines = [f"[profiles.{toml_text.key_text(name)}]  # {jobs} jobs{origin}", "phases = ["]
+    lines = [f"[profiles.{toml_text.key_text(name)}]  # {counted(jobs, 'job')}{origin}", "phases = ["]
     lines += [f"  {toml_text.value_text(_phase(phase))}," for phase in phases]
     return [*lines, "]", ""]
 

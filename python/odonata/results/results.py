@@ -30,12 +30,8 @@ if TYPE_CHECKING:
     from odonata.answers.timeline import TimelineAnswer
 
 
-def _results_near(path: Path) -> str | None:
-    """A hint for a path that is no result: results near it, a sweep, or a scenario."""
-    if path.suffix == ".toml" and os.path.isfile(path):
-        return f"odonata run {path} writes a result, by default below results/"
-    if not os.path.lexists(path):
-        return _similar(path)
+def _other_kind(path: Path) -> str | None:
+    """A hint for the folder of another command than `odonata run`; None for other paths."""
     # Both kinds of sweeps have a sweep.json; a load sweep has its points as text.
     if os.path.isfile(path / "sweep.json") and os.path.isfile(path / "points.csv"):
         return (
@@ -44,6 +40,30 @@ def _results_near(path: Path) -> str | None:
         )
     if os.path.isfile(path / "sweep.json"):
         return f"it is a sweep: odonata report {path} shows it, odonata.Sweep.load reads it"
+    if os.path.isfile(path / "batch.json"):
+        return (
+            f"it is a batch queue: odonata report {path} shows it, its answer is batch.json, its tables are "
+            "Parquet files"
+        )
+    if os.path.isfile(path / "what-if.json"):
+        return (
+            "it is a what-if, whose answer is what-if.json; for a report of one variant: "
+            "odonata batch BATCH --set KEY=VALUE -o DIR, then odonata report DIR"
+        )
+    if os.path.isfile(path / "advice.json"):
+        return (
+            "it is an advice, whose answer is advice.json; its runs are sweeps: "
+            f"odonata report {path}/packets shows them"
+        )
+    return None
+
+
+def _results_near(path: Path) -> str | None:
+    """A hint for a path that is no result: results near it, or a scenario."""
+    if path.suffix == ".toml" and os.path.isfile(path):
+        return f"odonata run {path} writes a result, by default below results/"
+    if not os.path.lexists(path):
+        return _similar(path)
     try:
         with os.scandir(path) as entries:
             found = sorted(entry.path for entry in entries if os.path.isfile(Path(entry.path) / RUN_FILE))
@@ -107,11 +127,12 @@ class Results:
         path = Path(folder)
         # `Path.is_file` raises for invalid file names.
         if not os.path.isfile(path / RUN_FILE):
+            other = _other_kind(path)
             raise NoResult(
-                "not a result of Odonata",
+                "not a result of Odonata" if other is None else "not the result of a run",
                 file=str(path),
                 expected=f"a folder that holds {RUN_FILE}",
-                hint=_results_near(path),
+                hint=_results_near(path) if other is None else other,
             )
         return cls(run_record.read(path / RUN_FILE, run_record.Run), path=path)
 

@@ -175,6 +175,19 @@ def over_option(text: str) -> Axis:
     return replace(axis, where=(where,))
 
 
+def set_option(text: str) -> tuple[str, Any]:
+    """The key and the value of an option `--set KEY=VALUE`.
+
+    >>> set_option("queue.policy=replay"), set_option("seed=3")
+    (('queue.policy', 'replay'), ('seed', 3))
+    """
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip() or not value.strip():
+        where = f"--set {shown(text).strip(chr(34))}"
+        raise Source().error("not a key with a value", where, value=text, expected="KEY=VALUE")
+    return key.strip(), _value(value.strip())
+
+
 def _value(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]

@@ -80,7 +80,7 @@ def _compared(
     if pair is not None and by_seed and not pair.differs:
         between = f"{duration(shortest['mean'])} to {duration(longest['mean'])}"
         return (
-            f" takes {between}; seed by seed the shortest is {pair.in_words} as long as the longest, "
+            f" takes {between}; seed by seed the shortest is {pair.with_interval} as long as the longest, "
             f"so no point is known to be faster{ending}"
         )
     if not by_seed and _overlap(longest, shortest):

@@ -102,6 +102,8 @@ class Paired(NamedTuple):
 
     >>> paired([10.0, 20.0], [8.0, 16.0]).in_words
     '0.80x in all 2 seeds'
+    >>> paired([10.0, 10.0], [8.0, 9.0]).in_words
+    '0.85x (0.40x to 1.79x), not certain'
     """
 
     pairs: int
@@ -122,14 +124,24 @@ class Paired(NamedTuple):
     @property
     def in_words(self) -> str:
         """The ratio, its interval, and how many seeds point the same way; each pair has a seed."""
+        words = self.with_interval
         if self.pairs == 1:
-            return f"{self.ratio:.2f}x"
-        ends = f"{self.low:.2f}x", f"{self.high:.2f}x"
-        span = "" if ends[0] == ends[1] else f" ({ends[0]} to {ends[1]})"
+            return words
         same = self.fell if self.ratio < 1 else self.rose
-        if same == self.pairs or self.fell == self.rose == 0:
-            return f"{self.ratio:.2f}x{span} in all {self.pairs} seeds"
-        return f"{self.ratio:.2f}x{span}, {same} of {self.pairs} seeds agree"
+        if self.fell or self.rose:
+            if same < self.pairs:
+                return f"{words}, {same} of {self.pairs} seeds agree"
+            # Few seeds that agree may do so by chance.
+            if not self.differs and "(" in words:
+                return f"{words}, not certain"
+        return f"{words} in all {self.pairs} seeds"
+
+    @property
+    def with_interval(self) -> str:
+        """The ratio and its interval, if that has a width."""
+        ends = f"{self.low:.2f}x", f"{self.high:.2f}x"
+        span = "" if self.pairs == 1 or ends[0] == ends[1] else f" ({ends[0]} to {ends[1]})"
+        return f"{self.ratio:.2f}x{span}"
 
 
 def paired(before: Sequence[float], after: Sequence[float], confidence: float = 0.95) -> Paired | None:
