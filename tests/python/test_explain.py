@@ -141,8 +141,8 @@ def test_the_losses_are_a_table_with_a_row_per_culprit_and_kind_of_wait():
         "  2 s  its own messages  buffer space  link r0 > r1",
         "",
         "The chain of waits that ended it",
-        "- 40 s: rank 1, in MPI_Recv (call 7), waited for rank 0; lost 4.5 s to halo's messages at link r3 > r4, "
-        "1.5 s",
+        "- 40 s: rank 1, in MPI_Recv (call 7), waited for rank 0; "
+        "lost 4.5 s to halo's messages at link r3 > r4, 1.5 s",
         "  to several jobs at other places",
         "- 100 s: rank 2, at its end",
         "- and 4 more waits, 6 s in all",
@@ -152,7 +152,10 @@ def test_the_losses_are_a_table_with_a_row_per_culprit_and_kind_of_wait():
 def test_waits_at_one_place_for_the_own_traffic_are_one_loss_whatever_they_are_for():
     """Packets wait at a link for the link, and behind packets that a device has delayed."""
     at_link = [loss("milc", "io", kind, "link", 3, "r1 > r2", 2.0) for kind in ("device", "link")]
-    end = ((0, 1, "end", -1, 0.0, 20.0, 0, 0), [*at_link, loss("milc", "io", "link", "link", 4, "r2 > r3", 3.0)])
+    end = (
+        (0, 1, "end", -1, 0.0, 20.0, 0, 0),
+        [*at_link, loss("milc", "io", "link", "link", 4, "r2 > r3", 3.0)],
+    )
     (chain,) = explain.of_jobs(results([end]))
     (line,) = chain.chain_words(5)
     assert line.endswith("lost 4 s to its own I/O at link r1 > r2, 3 s to its own I/O at link r2 > r3")

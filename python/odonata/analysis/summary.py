@@ -125,8 +125,8 @@ def _hops_per_cpu_s(run: dict[str, Any]) -> float | None:
 
 
 def _job(results: Results, row: dict[str, Any], fidelity: str) -> JobSummary:
-    # A rank's own time, averaged over ranks: the total of the three shares. Ranks of synthetic traffic block on
-    # nothing, and have no shares.
+    # A rank's own time, averaged over ranks: the total of the three shares. Ranks of synthetic traffic block
+    # on nothing, and have no shares.
     whole = row["compute_s"] + row["non_compute_s"]
     # Ranks with several streams block in few calls: time outside computation and I/O counts as waiting for
     # messages.

@@ -19,7 +19,7 @@ from odonata.base.wording import UNBROKEN, with_units
 PLAIN_WIDTH = 110
 
 
-#: Where the heading of a wide table may continue on the next line: between words, and after the dots of a key.
+#: Where the heading of a wide table may continue on the next line: between words, after the dots of a key.
 _BREAKS = re.compile(r" |(?<=\.)(?=\w)")
 
 
