@@ -237,6 +237,10 @@ def _of_the_core(text: str) -> str:
     return text
 
 
+#: Names for the TOML that is made from a dictionary and from a `Scenario`. Its lines are in no file.
+NO_FILES = ("<dict>", "<scenario>")
+
+
 class InputError(ValueError):
     """The input is wrong. Attributes that do not apply are None.
 
@@ -263,6 +267,8 @@ class InputError(ValueError):
     ) -> None:
         super().__init__(message)
         self.message = message
+        if file is not None and os.path.basename(file) in NO_FILES:
+            file = line = column = None
         self.file = file
         self.line = line
         self.column = column

@@ -85,6 +85,32 @@ def test_what_matters_is_reported_the_heaviest_first():
     ]
 
 
+def test_with_slowdowns_the_waits_of_the_most_slowed_job_are_first():
+    found = blame.findings(results(), {"milc": 1.4, "cosmoflow": 1.1, "checkpoint": 1.0})
+    assert [one.victim for one in found if not one.own] == ["milc", "cosmoflow", "checkpoint"]
+
+
+def _printed(of):
+    """The lines about interference of a summary."""
+    out = io.StringIO()
+    found = [one.as_dict() for one in blame.findings(of)]
+    page = {"blame": found, "blame_estimate": None, "slowdown": None, "single_job": False, "jobs": [{}, {}]}
+    summary_page._findings(summary_page.console(out), page)
+    return out.getvalue().splitlines()[2:]
+
+
+def test_a_list_without_waits_for_other_jobs_says_so_first():
+    own = results([("milc", "mpi", "milc", "mpi", "link", "local", "r1>r2", -1, 5.0)])
+    assert _printed(own) == [
+        "No job spent 1% of its time or more waiting behind another.",
+        "- Waits behind own traffic, of the time in the network: milc's messages 10%",
+    ]
+
+
+def test_without_baselines_shares_are_not_mistaken_for_slowdowns():
+    assert _printed(results())[-1].startswith("Shares are of waiting times, not of run times")
+
+
 def test_what_traffic_did_to_itself_is_a_sentence_for_each_place():
     own = [found.as_dict() for found in blame.findings(results()) if found.own]
     assert blame.own_words(own) == [

@@ -1,5 +1,6 @@
 """The chain that ends a job: followed backwards from a table of waits, and from a run."""
 
+import io
 import json
 import math
 import os
@@ -11,7 +12,7 @@ from conftest import ODONATA, SMALL
 
 import odonata
 from odonata import Results
-from odonata.analysis import explain, lost_time
+from odonata.analysis import explain, explain_page, lost_time
 from odonata.answers import ANSWERS
 from odonata.base import json_types
 from odonata.errors import InputError
@@ -105,15 +106,17 @@ def test_the_loss_to_the_own_job_is_that_of_the_rank_that_would_be_last_alone():
     # 2 s of the 3 s are on the chain, the third is not.
     own_s = sum(share.lost_s for share in chain.shares if share.culprit == "milc")
     assert (own_s, sum(share.lost_s for share in chain.shares)) == pytest.approx((3.0, 9.0))
-    assert "itself (elsewhere: other places)" in chain.words()[0]
+    assert "1 s to its own traffic (at other places)" in chain.words()[0]
 
 
 def test_the_sentence_adds_up_and_the_chain_names_victims_and_culprits():
     (chain,) = explain.of_jobs(results())
     assert chain.words() == [
-        "milc ended at 100 s with rank 2; it lost 12 s: 4.5 s to halo's messages (link: link r3 > r4), "
-        "4 s to dump's I/O (device: storage server 4), 1.5 s at other places, "
-        "2 s to itself (buffer: link r0 > r1)."
+        "milc ended at 100 s with rank 2; it lost 12 s: "
+        "4.5 s to halo's messages (waiting for a link, at link r3 > r4), "
+        "4 s to dump's I/O (waiting for a device, at storage server 4), "
+        "1.5 s to several jobs (at other places), "
+        "2 s to its own messages (waiting for buffer space, at link r0 > r1)."
     ]
     lines = chain.chain_words(10)
     assert lines[0] == "9 s: rank 0, in write (call 3); lost 4 s to dump's I/O at storage server 4"
@@ -124,6 +127,44 @@ def test_the_sentence_adds_up_and_the_chain_names_victims_and_culprits():
     assert lines[5] == "100 s: rank 2, at its end"
     # Beyond the limit, the longest waits are kept, in time order, and the last one.
     assert chain.chain_words(2) == [lines[0], lines[2], lines[5], "and 3 more waits, 2 s in all"]
+
+
+def test_the_losses_are_a_table_with_a_row_per_culprit_and_kind_of_wait():
+    page = io.StringIO()
+    explain_page.show(explain.of_jobs(results()), 1, page)
+    assert page.getvalue().splitlines() == [
+        "milc ended at 100 s with rank 2; it lost 12 s:",
+        " lost  to                waiting for   most at",
+        "4.5 s  halo's messages   a link        link r3 > r4",
+        "  4 s  dump's I/O        a device      storage server 4",
+        "1.5 s  several jobs      -             other places",
+        "  2 s  its own messages  buffer space  link r0 > r1",
+        "",
+        "The chain of waits that ended it",
+        "- 40 s: rank 1, in MPI_Recv (call 7), waited for rank 0; "
+        "lost 4.5 s to halo's messages at link r3 > r4, 1.5 s",
+        "  to several jobs at other places",
+        "- 100 s: rank 2, at its end",
+        "- and 4 more waits, 6 s in all",
+    ]
+
+
+def test_waits_at_one_place_for_the_own_traffic_are_one_loss_whatever_they_are_for():
+    """Packets wait at a link for the link, and behind packets that a device has delayed."""
+    at_link = [loss("milc", "io", kind, "link", 3, "r1 > r2", 2.0) for kind in ("device", "link")]
+    end = (
+        (0, 1, "end", -1, 0.0, 20.0, 0, 0),
+        [*at_link, loss("milc", "io", "link", "link", 4, "r2 > r3", 3.0)],
+    )
+    (chain,) = explain.of_jobs(results([end]))
+    (line,) = chain.chain_words(5)
+    assert line.endswith("lost 4 s to its own I/O at link r1 > r2, 3 s to its own I/O at link r2 > r3")
+    rows = [(cause.lost_s, cause.to, cause.awaited, cause.most_at) for cause in chain.causes()]
+    assert rows == [
+        (5.0, "its own I/O", "a link", "link r2 > r3 and 1 more"),
+        (2.0, "its own I/O", "a device", "link r1 > r2"),
+    ]
+    assert "which the device had delayed" in chain.notes()[0]
 
 
 def test_places_where_hardly_anything_was_lost_are_not_named():
@@ -148,7 +189,7 @@ def test_a_rank_an_iteration_and_waits_that_were_dropped():
     (short,) = explain.of_jobs(results([wait for wait in WAITS if wait[0][0] != 0]))
     assert (short.lost_s, short.earlier_s) == (12.0, 4.0)
     assert sum(share.lost_s for share in short.shares) + short.earlier_s == short.lost_s
-    assert "4 s before the recorded waits" in short.words()[0]
+    assert "4 s in losses before the recorded waits" in short.words()[0]
 
 
 def test_an_iteration_counts_from_the_end_of_the_one_before():
@@ -163,7 +204,7 @@ def test_an_iteration_counts_from_the_end_of_the_one_before():
     # Iteration 0 ended at 41 s: earlier losses are not repeated.
     assert [(wait.rank, wait.wait) for wait in second.waits] == [(2, 1), (2, 3)]
     assert (second.lost_s, second.earlier_s) == (12.5, 10.0)
-    assert "10 s before that" in second.words()[0]
+    assert "10 s in losses before this iteration" in second.words()[0]
 
 
 @pytest.mark.parametrize(
@@ -257,11 +298,13 @@ def test_the_command_prints_the_chains(together):
 
     answer = json.loads(explain_command("--json").stdout)
     json_types.check(answer, ANSWERS["explain"])
-    # Lines are wrapped.
-    page = " ".join(explain_command("--waits", "3").stdout.split())
-    for chain in answer["chains"]:
-        assert chain["words"] in page
-    one = json.loads(explain_command("--json", "--job", answer["chains"][0]["job"]).stdout)
-    assert one["chains"] == answer["chains"][:1]
+    page = explain_command("--waits", "3").stdout
+    for chain in explain.of_jobs(odonata.load(together / "out")):
+        assert chain.heading() in page
+    for named in (["--job", answer["chains"][0]["job"]], [answer["chains"][0]["job"]]):
+        one = json.loads(explain_command("--json", *named).stdout)
+        assert one["chains"] == answer["chains"][:1]
+    twice = explain_command("a", "--job", "b")
+    assert (twice.returncode, "two jobs" in twice.stderr) == (2, True)
     wrong = explain_command("--job", "nobody")
     assert (wrong.returncode, "--job" in wrong.stderr) == (2, True)

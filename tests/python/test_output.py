@@ -257,3 +257,12 @@ def test_no_line_of_a_sentence_ends_between_a_number_and_its_unit(width):
     lines = written.getvalue().splitlines()
     assert " ".join(line.strip() for line in lines) == sentence
     assert not [line for line in lines[1:] if re.match(r" *(%|ms|us|s|GiB/s|KiB)\b|  %", line)]
+
+
+def test_the_heading_of_a_wide_table_breaks_keys_at_their_dots():
+    written = io.StringIO()
+    console = Console(file=written, width=40)
+    page = terminal.table("network.ethernet.transport", "network.routing.algorithm", "job", "time", left=3)
+    page.add_row("roce", "minimal", "solver", "3.96 ms")
+    terminal.show_table(console, page)
+    assert written.getvalue().splitlines()[2].split() == ["transport", "algorithm", "job", "time"]

@@ -98,6 +98,16 @@ def test_checks_and_descriptions_take_presets():
     assert (raised.value.key, raised.value.hint) == ("scenario", "did you mean theta?")
 
 
+def test_an_error_in_a_dictionary_has_no_line(tmp_path):
+    wrong = {**TORUS, "network": {"routing": {"algorithm": "minimall"}}}
+    with pytest.raises(odonata.InputError) as raised:
+        odonata.check(wrong)
+    error = raised.value
+    assert (error.file, error.line, error.column) == (None, None, None)
+    assert error.key == "network.routing.algorithm"
+    assert "-->" not in str(error)
+
+
 def test_running_a_preset_explains_presets():
     with pytest.raises(odonata.InputError, match="theta is a preset") as raised:
         odonata.run("theta")

@@ -147,11 +147,11 @@ RANDOM, CONTIGUOUS = "jobs.halo.placement = random", "jobs.halo.placement = cont
         (
             _measured([3.0, 4.5], [1.004, 0.999], width=0.01),
             f"halo takes longest at {CONTIGUOUS} (4.5 ms), shortest at {RANDOM} (3 ms); "
-            "nothing slows it down.",
+            "other jobs do not slow it down.",
         ),
         (
             _measured([3.0, 3.001], [1.0, 0.999], width=1e-5),
-            "halo takes 3 ms at every point; nothing slows it down.",
+            "halo takes 3 ms at every point; other jobs do not slow it down.",
         ),
         (
             _measured([3.0, 3.001], [1.2, 1.5], width=1e-5),

@@ -143,6 +143,7 @@ def test_points_whose_intervals_overlap_are_distinguished_by_their_pairs():
     assert rows[1]["high"] > rows[0]["low"]
     (output,) = extremes.sentences(sweep)
     assert "0.85x" in output
+    assert "shortest / longest is 0.8" in output
     assert "in all 5 seeds" in output
     pair = sweep.pairs("elapsed_s").to_pylist()[0]
     assert (pair["pairs"], pair["fell"], pair["against"]) == (5, 5, 0)

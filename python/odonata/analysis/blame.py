@@ -288,10 +288,11 @@ def _metadata_servers(results: Results) -> int:
     return int(needed(results, "metadata", ["server"]).num_rows)
 
 
-def findings(results: Results) -> list[Finding] | None:
+def findings(results: Results, slowdowns: Mapping[str, float] | None = None) -> list[Finding] | None:
     """The findings above `LEAST_SHARE`: the largest share first, waits behind own traffic last.
 
-    None if the run did not measure blame.
+    With `slowdowns`, time together / alone by job, those of the most slowed victim are first. None if the run
+    did not measure blame.
     """
     if not measured(results):
         return None
@@ -302,7 +303,8 @@ def findings(results: Results) -> list[Finding] | None:
         if found.culprit and found.whole_s > 0 and found.share >= LEAST_SHARE
     ]
     # Waits of data that moves down follow the waits of calls.
-    heavy.sort(key=lambda found: (not found.in_calls, -found.share))
+    slowed = slowdowns or {}
+    heavy.sort(key=lambda found: (not found.in_calls, -slowed.get(found.victim, 0.0), -found.share))
     own = [found for found in heavy if found.own]
     return [found for found in heavy if not found.own][:MOST_FINDINGS] + own[:MOST_FINDINGS]
 

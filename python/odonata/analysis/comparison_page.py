@@ -16,6 +16,20 @@ from odonata.base.wording import column_words, digits, factor, quantity
 LONGEST = 34
 
 
+#: What times are summed over, which are larger than the run if many of these wait at once.
+_SUMMED_OVER = {
+    "mpi_network_s": "packets",
+    "io_network_s": "packets",
+    "io_calls_s": "calls",
+    "metadata_calls_s": "calls",
+    "io_device_s": "requests",
+    "request_time_s": "requests",
+    "wait_space_s": "requests",
+    "wait_memory_s": "requests",
+    "wait_device_s": "requests",
+}
+
+
 def show(found: Mapping[str, Any], least: float, stream: TextIO | None = None) -> None:
     """Prints the comparison `found`, whose metrics change by at least `least`."""
     out = console(stream)
@@ -34,7 +48,8 @@ def show(found: Mapping[str, Any], least: float, stream: TextIO | None = None) -
     _section(out, f"Links by class, sums ({which})", _metrics(found["links"], "class"), "no change")
     _section(out, f"Storage servers, sums ({which})", _metrics(found["servers"], None), "no change")
     if found["blame"] is not None:
-        _section(out, f"Interference between jobs ({which})", _blame(found["blame"]), "no change")
+        title = f"Waits between jobs, sums over packets and requests ({which})"
+        _section(out, title, _blame(found["blame"]), "no change")
 
 
 def _identity(side: dict[str, Any]) -> str:
@@ -97,13 +112,17 @@ def _metrics(rows: list[dict[str, Any]], group: str | None) -> Table:
 
 
 def _heading(row: dict[str, Any]) -> str:
-    """A column's name without its unit, which the values show.
+    """A column's name without its unit, which the values show; and over what it is a sum.
 
     >>> _heading({"metric": "io_bandwidth_bytes_per_s", "unit": "bytes/s"})
     'I/O bandwidth'
+    >>> _heading({"metric": "wait_device_s", "unit": "s"})
+    'wait device (sum over requests)'
     """
     suffix = {"s": "_s", "bytes/s": "_bytes_per_s"}.get(row["unit"], "")
-    return column_words(str(row["metric"]).removesuffix(suffix))
+    name = column_words(str(row["metric"]).removesuffix(suffix))
+    over = _SUMMED_OVER.get(row["metric"])
+    return f"{name} (sum over {over})" if over else name
 
 
 def _blame(rows: list[dict[str, Any]]) -> Table:

@@ -40,6 +40,17 @@ _INHERITED = "inherited"
 #: Smallest part of the total loss for which a place is named.
 LEAST = 0.01
 
+#: What is waited for, by kind of wait.
+_AWAITED = {
+    "link": "a link",
+    "buffer": "buffer space",
+    "memory": "memory of a server",
+    "space": "space at a server",
+    "device": "a device",
+    "metadata": "a metadata server",
+    "lock": "a file lock",
+}
+
 
 @dataclass(frozen=True)
 class Share:
@@ -74,7 +85,7 @@ class Share:
     def whose(self, job: str) -> str:
         """The culprit, from the view of `job`."""
         if not self.culprit:
-            return "several"
+            return "several jobs"
         owner = "its own" if self.culprit == job else f"{self.culprit}'s"
         return f"{owner} {of_traffic(self.culprit_class) if self.culprit_class else 'traffic'}"
 
@@ -124,17 +135,49 @@ class Wait:
         others = self.from_rank not in (self.rank, -1)
         waited = f" waited for rank {self.from_rank}" if others else ""
         behind = {"buffer": "the buffer behind "}
-        named = [one for one in self.shares if one.lost_s >= least_s]
-        parts = [
-            f"{duration(one.lost_s)} to {one.whose(job)} at {behind.get(one.kind, '')}{one.where}"
-            for one in named
-        ]
-        rest_s = self.added_s - sum(one.lost_s for one in named)
+        sums: dict[str, float] = {}
+        for one in self.shares:
+            cause = f"to {one.whose(job)} at {behind.get(one.kind, '')}{one.where}"
+            sums[cause] = sums.get(cause, 0.0) + one.lost_s
+        named = {cause: lost_s for cause, lost_s in sums.items() if lost_s >= least_s}
+        largest_first = sorted(named.items(), key=lambda of_cause: -of_cause[1])
+        parts = [f"{duration(lost_s)} {cause}" for cause, lost_s in largest_first]
+        rest_s = self.added_s - sum(named.values())
         if rest_s > 0 and rest_s >= least_s:
             parts.append(f"{duration(rest_s)} at {'other' if named else 'many'} places")
         shares = ", ".join(parts)
         text = f"{duration(self.end_s)}: rank {self.rank}, {what},{waited}"
         return f"{text.rstrip(',')}; lost {shares}" if shares else text.rstrip(",")
+
+
+@dataclass(frozen=True)
+class Cause:
+    """The loss to one culprit in one kind of wait."""
+
+    #: Delay of the end because of it.
+    lost_s: float
+    #: The traffic that held the resource, or a remark if that is unknown.
+    to: str
+    #: The resource, in words; empty: several.
+    awaited: str
+    #: Where, the largest loss first.
+    places: tuple[str, ...]
+
+    @property
+    def most_at(self) -> str:
+        """The place with the largest loss, and the number of others."""
+        if not self.places:
+            return ""
+        more = f" and {len(self.places) - 1} more" if len(self.places) > 1 else ""
+        return f"{self.places[0]}{more}"
+
+    def words(self) -> str:
+        """The loss as part of a sentence."""
+        if not self.places:
+            return f"{duration(self.lost_s)} in {self.to}"
+        awaited = f"waiting for {self.awaited}, " if self.awaited else ""
+        most = "most " if len(self.places) > 1 else ""
+        return f"{duration(self.lost_s)} to {self.to} ({awaited}{most}at {self.most_at})"
 
 
 @dataclass(frozen=True)
@@ -167,29 +210,43 @@ class Explanation:
         """Smallest loss for which a place is named."""
         return LEAST * self.lost_s
 
+    def heading(self) -> str:
+        """The end and the total loss, without a final period."""
+        subject = self.job if self.iteration is None else f"{self.job}'s iteration {self.iteration}"
+        lost = f"it lost {duration(self.lost_s)}" if self.lost_s > 0 else "it lost nothing"
+        return f"{subject} ended at {duration(self.end_s)} with rank {self.rank}; {lost}"
+
+    def causes(self) -> list[Cause]:
+        """The losses by culprit and kind of wait; small ones and those from before the chain are last."""
+        if self.lost_s <= 0:
+            return []
+        groups = _groups(self.job, self.shares)
+        causes = [group for group in groups if group.lost_s >= self.least_s]
+        rest_s = sum(group.lost_s for group in groups if group.lost_s < self.least_s)
+        if rest_s > 0:
+            causes.append(Cause(rest_s, "smaller losses", "", ()))
+        if self.earlier_s > 0:
+            since = "the recorded waits" if self.iteration is None else "this iteration"
+            causes.append(Cause(self.earlier_s, f"losses before {since}", "", ()))
+        return causes
+
+    def notes(self) -> list[str]:
+        """Sentences below the losses."""
+        notes = []
+        if any(share.kind == "device" and share.place == "link" for share in self.shares if self.lost_s > 0):
+            notes.append(
+                "A device with a link as its place: packets waited there behind packets of their own job, "
+                "which the device had delayed."
+            )
+        if self.before:
+            started = lost_time.started_later(self.before)
+            notes.append(f"{started[0].upper()}{started[1:]}.")
+        return notes
+
     def words(self) -> list[str]:
         """The losses and their places, the sentence with the total first."""
-        subject = self.job if self.iteration is None else f"{self.job}'s iteration {self.iteration}"
-        started = lost_time.started_later(self.before) if self.before else ""
-        later = [f"{started[0].upper()}{started[1:]}."] if started else []
-        if self.lost_s <= 0:
-            return [
-                f"{subject} ended at {duration(self.end_s)} with rank {self.rank} and lost nothing.",
-                *later,
-            ]
-        all_groups = _groups(self.job, self.shares)
-        groups = [group.words(self.job) for group in all_groups if group.lost_s >= self.least_s]
-        rest_s = sum(group.lost_s for group in all_groups if group.lost_s < self.least_s)
-        if rest_s > 0:
-            groups.append(f"{duration(rest_s)} elsewhere")
-        if self.earlier_s > 0:
-            since = "the recorded waits" if self.iteration is None else "that"
-            groups.append(f"{duration(self.earlier_s)} before {since}")
-        return [
-            f"{subject} ended at {duration(self.end_s)} with rank {self.rank}; "
-            f"it lost {duration(self.lost_s)}: {', '.join(groups)}.",
-            *later,
-        ]
+        causes = ", ".join(cause.words() for cause in self.causes())
+        return [f"{self.heading()}{': ' if causes else ''}{causes}.", *self.notes()]
 
     def chain_words(self, most: int) -> list[str]:
         """The waits of the chain in time order; beyond `most`, the longest ones and the last."""
@@ -216,37 +273,20 @@ def _plain(item: Wait | Explanation) -> dict[str, Any]:
     return vars(item) | lists
 
 
-@dataclass(frozen=True)
-class _Group:
-    """Shares of one culprit in one kind of wait."""
-
-    first: Share
-    lost_s: float
-    places: tuple[str, ...]
-
-    def words(self, job: str) -> str:
-        if not self.first.culprit:
-            return f"{duration(self.lost_s)} at other places"
-        culprit = "itself" if self.first.culprit == job else self.first.whose(job)
-        shown = ", ".join(self.places[:3])
-        more = f" and {len(self.places) - 3} more" if len(self.places) > 3 else ""
-        return f"{duration(self.lost_s)} to {culprit} ({self.first.kind}: {shown}{more})"
-
-
-def _groups(job: str, shares: Sequence[Share]) -> list[_Group]:
+def _groups(job: str, shares: Sequence[Share]) -> list[Cause]:
     """The shares by culprit and kind; others before the job itself, the largest first."""
-    found: dict[tuple[str, str, str], list[Share]] = {}
+    found: dict[tuple[bool, str, str], dict[str, float]] = {}
     for share in shares:
-        found.setdefault((share.culprit, share.culprit_class, share.kind), []).append(share)
-    groups = [
-        _Group(
-            members[0],
-            sum(share.lost_s for share in members),
-            tuple(dict.fromkeys(share.where for share in members)),
+        group = (share.culprit == job, share.whose(job), _AWAITED.get(share.kind, ""))
+        places = found.setdefault(group, {})
+        places[share.where] = places.get(share.where, 0.0) + share.lost_s
+    groups = {
+        group: Cause(
+            sum(places.values()), *group[1:], tuple(sorted(places, key=lambda place: -places[place]))
         )
-        for members in found.values()
-    ]
-    return sorted(groups, key=lambda group: (group.first.culprit == job, -group.lost_s))
+        for group, places in found.items()
+    }
+    return [groups[group] for group in sorted(groups, key=lambda group: (group[0], -groups[group].lost_s))]
 
 
 def measured(results: Results) -> bool:

@@ -125,12 +125,13 @@ def _hops_per_cpu_s(run: dict[str, Any]) -> float | None:
 
 
 def _job(results: Results, row: dict[str, Any], fidelity: str) -> JobSummary:
-    # A rank's own time, averaged over ranks: the total of the three shares.
+    # A rank's own time, averaged over ranks: the total of the three shares. Ranks of synthetic traffic block
+    # on nothing, and have no shares.
     whole = row["compute_s"] + row["non_compute_s"]
     # Ranks with several streams block in few calls: time outside computation and I/O counts as waiting for
     # messages.
     works = row["compute_s"] > 0 or row["mpi_s"] > 0 or row["io_s"] > 0
-    mpi_s = max(row["mpi_s"], row["non_compute_s"] - row["io_s"]) if works else 0.0
+    mpi_s = max(row["mpi_s"], row["non_compute_s"] - row["io_s"])
     call_p50_s, call_p99_s = _io_calls(results, row["job"])
 
     def counted(column: str) -> float | None:
@@ -142,15 +143,18 @@ def _job(results: Results, row: dict[str, Any], fidelity: str) -> JobSummary:
     def of_packets(column: str) -> float | None:
         return counted(column) if fidelity == run_fidelity.PACKET else None
 
+    def of_time(part_s: float) -> float | None:
+        return _part(part_s, whole) if works else None
+
     return {
         "job": row["job"],
         "fidelity": fidelity,
         "ranks": row["ranks"],
         "ranks_finished": row["ranks_finished"],
         "elapsed_s": row["elapsed_s"],
-        "compute_share": _part(row["compute_s"], whole),
-        "mpi_share": _part(mpi_s, whole),
-        "io_share": _part(row["io_s"], whole),
+        "compute_share": of_time(row["compute_s"]),
+        "mpi_share": of_time(mpi_s),
+        "io_share": of_time(row["io_s"]),
         "bytes_written": row["bytes_written"],
         "bytes_read": row["bytes_read"],
         "io_bandwidth_bytes_per_s": counted("io_bandwidth_bytes_per_s"),
@@ -274,7 +278,9 @@ def _after_jobs(results: Results) -> float:
 
 
 def _blame(results: Results) -> list[Finding] | None:
-    found = blame.findings(results)
+    ratios = {job: metrics["elapsed"]["ratio"] for job, metrics in (_slowdowns(results) or {}).items()}
+    slowed = {job: ratio for job, ratio in ratios.items() if ratio is not None}
+    found = blame.findings(results, slowed)
     if found is None:
         return None
     return [cast("Finding", finding.as_dict()) for finding in found]

@@ -43,7 +43,7 @@ def show(page: Mapping[str, Any], stream: TextIO | None = None, *, ending: bool 
     if page["slowdown"]:
         _section(out, "Alone and together (x: together / alone)", _slowdowns(page["slowdown"]))
     explain(out, *_missing(page))
-    _findings(out, page["blame"], page["blame_estimate"])
+    _findings(out, page)
     _lost_time(out, page["lost_time"])
     _section(out, "Latency", _latencies(page["jobs"]))
     _section(out, f"Busiest links of routers ({summary.TOP})", _links(page["links"]))
@@ -117,11 +117,15 @@ def _missing(page: Mapping[str, Any]) -> list[str]:
     return ["", *lines] if lines else []
 
 
-def _findings(out: Console, findings: list[dict[str, Any]] | None, estimate: str | None) -> None:
+def _findings(out: Console, page: Mapping[str, Any]) -> None:
+    findings, estimate = page["blame"], page["blame_estimate"]
     if findings is None:
         return
     explain(out, "", "Interference between jobs" + (f" ({estimate})" if estimate else ""))
     own = [finding for finding in findings if finding["own"]]
+    others = [finding for finding in findings if finding["culprit"] != finding["victim"]]
+    if findings and not others and len(page["jobs"]) > 1:
+        explain(out, "No job spent 1% of its time or more waiting behind another.")
     for finding in findings:
         if not finding["own"]:
             explain(out, f"- {finding['words']}")
@@ -129,6 +133,8 @@ def _findings(out: Console, findings: list[dict[str, Any]] | None, estimate: str
         explain(out, f"- {sentence}")
     if not findings:
         explain(out, "No traffic spent 1% of its time or more waiting.")
+    if others and not page["slowdown"] and not page["single_job"]:
+        explain(out, "Shares are of waiting times, not of run times: --baselines measures slowdowns.")
 
 
 def _lost_time(out: Console, jobs: list[dict[str, Any]] | None) -> None:

@@ -35,7 +35,7 @@ class JobSummary(TypedDict):
     elapsed_s: Number
     """From the job's start to the end of its last rank (or of the run)."""
     compute_share: Number | None
-    """Share of a rank's time in computation, mean over ranks."""
+    """Share of a rank's time in computation, mean over ranks; null if ranks block on nothing."""
     mpi_share: Number | None
     """Share in MPI calls; for ranks with several streams, in waiting for messages of any stream."""
     io_share: Number | None
@@ -219,8 +219,8 @@ class Summary(TypedDict):
     inference: list[InferenceSummary]
     nccl: list[NcclSummary]
     blame: list[Finding] | None
-    """The findings about waits, the largest share first, own traffic last; null if the run did not measure
-    blame:
+    """The findings about waits: with baselines those of the most slowed job first, then the largest share,
+    own traffic last; null if the run did not measure blame:
     """
     blame_estimate: str | None
     """The source of estimated waits; null if all waits were charged:"""

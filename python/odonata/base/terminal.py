@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import textwrap
 from typing import Literal, TextIO
@@ -16,6 +17,10 @@ from odonata.base.wording import UNBROKEN, with_units
 
 #: Width of output that is not a terminal (a log, a pipe): wide enough for every table.
 PLAIN_WIDTH = 110
+
+
+#: Where the heading of a wide table may continue on the next line: between words, after the dots of a key.
+_BREAKS = re.compile(r" |(?<=\.)(?=\w)")
 
 
 class _Console(Console):
@@ -64,7 +69,7 @@ def show_table(out: Console, page: Table) -> None:
     if _natural_width(out, page) > out.width:
         for column in page.columns:
             side: Literal["left", "right"] = "right" if column.justify == "right" else "left"
-            heading = Text(str(column.header).replace(" ", "\n"), justify=side)
+            heading = Text(_BREAKS.sub("\n", str(column.header)), justify=side)
             # Shorter headings stand at the bottom, next to the rows.
             column.header = Align(heading, side, vertical="bottom")
     if out.is_terminal:

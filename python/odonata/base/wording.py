@@ -172,5 +172,8 @@ def column_words(name: str) -> str:
 
     >>> column_words("mpi_packets_nonminimal"), column_words("io"), column_words("elapsed")
     ('MPI packets nonminimal', 'I/O', 'elapsed')
+    >>> column_words("non_compute_max")
+    'time not computing max'
     """
-    return " ".join({"mpi": "MPI", "io": "I/O"}.get(word, word) for word in name.split("_"))
+    words = " ".join({"mpi": "MPI", "io": "I/O"}.get(word, word) for word in name.split("_"))
+    return words.replace("non compute", "time not computing")

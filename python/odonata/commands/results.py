@@ -50,11 +50,21 @@ command(
 
 
 def _explain(
-    folder: Path, *, job: str | None, rank: int | None, iteration: int | None, most: int, as_json: bool
+    folder: Path,
+    *,
+    job_name: str | None,
+    job: str | None,
+    rank: int | None,
+    iteration: int | None,
+    most: int,
+    as_json: bool,
 ) -> Shown:
     import_alone("pyarrow.compute", "pyarrow.parquet")
     from odonata.analysis import explain, explain_page
 
+    if job_name is not None and job is not None:
+        raise InputError("two jobs", key=named("job"), value=job, expected=f"{job_name} alone")
+    job = job_name if job is None else job
     found = explain.of_jobs(Results.load(folder), job=job, rank=rank, iteration=iteration)
     answer = {"chains": [chain.as_dict() for chain in found]}
     return Shown(answer, lambda: explain_page.show(found, most))
@@ -68,7 +78,8 @@ command(
     """,
     terminal=_explain,
     folder=argument("DIR", "Folder that `odonata run` wrote."),
-    job=option("Explain this job. Default: all.", metavar="JOB"),
+    job_name=argument("[JOB]", "Explain this job. Default: all.", type=str, default=None),
+    job=option("The same as JOB.", metavar="JOB"),
     rank=option("Explain this rank. Default: the last to end.", metavar="R", type=int, least=0),
     iteration=option(
         "Explain the end of this iteration. Default: the end of the job.", metavar="I", type=int, least=0

@@ -91,6 +91,15 @@ def parse(text: str, path: Path) -> dict[str, str]:
     return found
 
 
+def _cycles(count: int) -> str:
+    """A time in clock cycles, as a value of TOML.
+
+    >>> _cycles(1), _cycles(3)
+    ('"1 cycle"', '"3 cycles"')
+    """
+    return f'"{count} cycle{"" if count == 1 else "s"}"'
+
+
 class _Import:
     """One configuration."""
 
@@ -161,13 +170,11 @@ class _Import:
     def links(self, latencies: dict[str, int]) -> None:
         """The links: latency, and the return path of credits."""
         delay, buffer = self.whole("credit_delay"), self.whole("vc_buf_size")
+        returns = f"BookSim's channel latency + {self.from_('credit_delay')}"
         for name, latency in latencies.items():
             table = f"network.links.{name}"
-            self.draft.put(table, "latency", f'"{latency} {"cycle" if latency == 1 else "cycles"}"')
-            back = latency + delay
-            self.draft.put(
-                table, "credit_delay", f'"{back} cycles"', f"latency + {self.from_('credit_delay')}"
-            )
+            self.draft.put(table, "latency", _cycles(latency))
+            self.draft.put(table, "credit_delay", _cycles(latency + delay), returns)
             self.draft.put(table, "buffer", f'"{buffer} flits"', self.from_("vc_buf_size"))
 
     def routing(self, names: dict[str, dict[str, str]]) -> None:
@@ -294,11 +301,10 @@ class _Import:
         network_graph.put(self.draft, network)
         self.text("use_noc_latency")
         delay, buffer = self.whole("credit_delay"), self.whole("vc_buf_size")
+        returns = f"BookSim's channel latency + {self.from_('credit_delay')}"
         for name in ("terminal", "local"):
             table = f"network.links.{name}"
-            self.draft.put(
-                table, "credit_delay", f'"{1 + delay} cycles"', f"1 + {self.from_('credit_delay')}"
-            )
+            self.draft.put(table, "credit_delay", _cycles(1 + delay), returns)
             self.draft.put(table, "buffer", f'"{buffer} flits"', self.from_("vc_buf_size"))
         self.routing({"min": {"algorithm": '"shortest-paths"'}, "none": {"algorithm": '"shortest-paths"'}})
         self.draft.leave(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from odonata.base import toml_text
-from odonata.errors import InputError
+from odonata.errors import NO_FILES, InputError
 from odonata.programs.rank_programs import register
 from odonata.scenario import reading
 
@@ -30,7 +30,8 @@ def text_and_path(scenario: ScenarioLike, *, presets: bool = False) -> tuple[str
     if isinstance(scenario, Mapping):
         scenario = _with_names(scenario)
         # Relative file names in it start from the current folder, as those of a file start from its folder.
-        return toml_text.document(scenario), "<dict>" if folder is None else str(folder / "<scenario>")
+        of_dict, of_object = NO_FILES
+        return toml_text.document(scenario), of_dict if folder is None else str(folder / of_object)
     path = Path(cast("str | os.PathLike[str]", scenario))
     if presets:
         return reading.preset_or_scenario(path), str(path)

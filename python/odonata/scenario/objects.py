@@ -271,10 +271,10 @@ Assignment = Literal["by-group", "nearest", "random", "round-robin"] | Assignmen
 """Which server the ranks on a compute node use.
 
 `by-group`: One of the node's own group; the compute nodes of a group are shared evenly among its servers,
-in order. A group without servers uses those of the next group that has some. ("even" is the same.)
+in order. A group without servers uses those of the next group with servers. ("even" is the same.)
 
-`nearest`: The one that is the fewest cables away; nodes that are as far from several are shared evenly
-among these.
+`nearest`: The server that is the fewest cables away; nodes at equal distance from several servers are
+shared evenly among them.
 
 `random`: A random one for every compute node, drawn from the seed.
 
@@ -325,7 +325,7 @@ Layout = Literal["assigned", "hash", "random", "round-robin"] | LayoutStriped
 """Which servers a file is on.
 
 `assigned`: Each rank's part of a file is on the server that its node is assigned to, as in burst buffers
-that keep what their own clients write.
+that keep the data of their own clients.
 
 `hash`: The whole file on one server, by a hash of its name.
 
@@ -5103,7 +5103,7 @@ class Run(Table):
     """
 
 Architecture = Literal["compute-side", "node-local", "storage-side"]
-"""Where the buffers are that jobs use.
+"""Where the buffers of jobs are.
 
 `compute-side`: On `nodes`, which many compute nodes share (compute-side global burst buffers).
 
@@ -5115,7 +5115,7 @@ side burst buffers); `nodes` stay empty, and `policy` is that of the I/O nodes.
 """
 
 LostReads = Literal["error", "below"]
-"""What a read of lost bytes is.
+"""The result of reading lost bytes.
 
 `error`: The run ends with the outcome `storage-failed`.
 
@@ -5124,38 +5124,37 @@ before. They are counted.
 """
 
 OnFailure = Literal["error", "re-route"]
-"""What a client does when a server has not answered any try.
+"""What a client does when a server has answered none of its attempts.
 
 `error`: The run ends with the outcome `storage-failed`.
 
-`re-route`: The rank takes the server for failed from then on, and uses the one with the next number
-instead that it does not take for failed: for what it writes and what it reads.
+`re-route`: From then on the rank regards the server as failed. For writes and reads it uses the server
+with the next number that it does not regard as failed.
 """
 
 
 class Client(Table):
-    """What clients do where a storage server does not answer in time.
+    """What clients do when a storage server does not answer in time.
 
-    A request is sent up to `1 + retries` times; each waits for its answer for `timeout`, and the next
-    goes `backoff` after the first of them, twice as long after the second, and so on. So a server that is
-    away is known to be after `(1 + retries) timeout + (2^retries - 1) backoff`. Answers that come later
-    are ignored.
+    A client repeats an unanswered request after `timeout`, and waits `backoff`, `2 backoff`, `4 backoff`
+    ... between attempts, up to `retries` times. It gives up after `(1 + retries) timeout + (2^retries -
+    1) backoff`. It ignores answers that come later.
     """
 
     timeout: Time
-    """How long a request waits for all of its answer, more than 0 s."""
+    """How long a client waits for the complete answer to a request, more than 0 s."""
 
     backoff: Time = "0 s"
-    """From the first timeout to the next try; it doubles with every one that follows."""
+    """Time from the first timeout to the next attempt; it doubles with each further attempt."""
 
     lost_reads: LostReads = "error"
-    """What a read of bytes is that were on a server that has failed, and have not been written since."""
+    """Result of reading bytes that a failed server has lost and that have not been written since."""
 
     on_failure: OnFailure = "error"
-    """What it does when all tries were in vain."""
+    """What the client does after the last attempt."""
 
     retries: Annotated[int, Field(ge=0, le=30)] = 3
-    """How often it is sent again to the same server, at most 30."""
+    """Number of repeated attempts at the same server, at most 30."""
 
 
 class SeekCurve(Table):
@@ -5299,13 +5298,13 @@ class Device(Table):
     """
 
     name: str | None = None
-    """What rules and tables call it. Needed where a server has several."""
+    """Name in rules and tables. Required if a server has several devices."""
 
     preset: str | None = None
-    """A device with a name, e.g. "intel-d3-s4510"; `odonata device show` lists them."""
+    """Name of a preset, e.g. "intel-d3-s4510"; `odonata device show` lists them."""
 
     capacity: Bytes | None = None
-    """Space on the device. Default: 6.4 TB; of a hard disk, all that it has."""
+    """Space on the device. Default: 6.4 TB; for a hard disk, its capacity."""
 
     hdd: Hdd | None = None
     """A hard disk: zones, seeks, rotation, caches."""
@@ -5326,38 +5325,37 @@ class Device(Table):
 
 
 class Drain(Table):
-    """How a server empties itself into the file system behind."""
+    """How a server drains its data into the file system behind it."""
 
     bandwidth: Bandwidth = "1.6 GB/s"
     """Rate of one server towards the file system."""
 
     latency: Time = "1 us"
-    """From a block's last byte to its acknowledgement; the next block is sent after it."""
+    """Time from a block's last byte to its acknowledgement, after which the server sends the next block."""
 
     threshold: Bytes = "0 B"
     """Space in use above which a server drains; at most the capacity."""
 
 
 class FaultKindSlow(Table):
-    """Everything takes so many times as long, 1 to 1,000,000; to three decimals."""
+    """Factor on every duration, 1 to 1,000,000, to three decimals."""
 
     slow: float
 
 FaultKind = Literal["stall", "fail"] | FaultKindSlow
 """What a fault does.
 
-`stall`: It stands still: what is under way goes on afterwards.
+`stall`: It stops, and resumes its work afterwards.
 
-`fail`: It fails, and is there again after the fault, empty. A storage server answers nothing from then
-on, and what is in its memory and on its devices is lost, except what is on its way down; one of several
-devices (`device`) loses what it has, and its server goes on with the others; a metadata server answers
-nothing, and loses nothing. Needs `storage.client`, and makes servers know what they have
-(`storage.manager.extents`).
+`fail`: It fails, and returns empty after the fault. A failed storage server answers nothing, and loses
+the data in its memory and on its devices, except data on their way down. A failed device (`device`) loses
+its data, and its server continues with the others. A failed metadata server answers nothing and loses
+nothing. Needs `storage.client`, and switches on `storage.manager.extents`.
 """
 
 
 class Fault(Table):
-    """A fault: of all devices of a storage server or of one of them, or of a metadata server."""
+    """A fault of one or all devices of a storage server, or of a metadata server."""
 
     server: Annotated[int, Field(ge=0)]
     """Number of the server, as in the tables `servers` and `metadata`."""
@@ -5372,7 +5370,7 @@ class Fault(Table):
     """Name of the device of a storage server of the first tier. Default: all of them."""
 
     duration: Time | None = None
-    """How long. Default: to the end of the run, for what is slow or fails."""
+    """Its duration; required for a stall. Default otherwise: to the end of the run."""
 
 Sharing = Literal["fifo", "round-robin", "weighted"]
 """The order in which waiting jobs are served: for space, memory or a device.
@@ -5386,16 +5384,16 @@ Sharing = Literal["fifo", "round-robin", "weighted"]
 
 
 class FileSystem(Table):
-    """The file system behind the last servers, which are its I/O nodes: object servers, each with a rate,
-    behind a link per I/O node. Not simulated packet by packet: data take the I/O node's link, then their
-    turn at the object server.
+    """The file system behind the servers of the last tier, which are its I/O nodes: object servers, each
+    with a rate, behind a link per I/O node. It is not simulated packet by packet: data use the I/O node's
+    link, then queue at the object server.
     """
 
     bandwidth: Bandwidth = "2 GB/s"
     """Rate of an object server, for reading and for writing."""
 
     latency: Time = "50 us"
-    """Of the way between an I/O node and an object server: each block of data and its acknowledgement."""
+    """Latency between an I/O node and an object server, for each block of data and for its acknowledgement."""
 
     layout: Layout | None = None
     """Which object servers an object of the tier above is on."""
@@ -5404,8 +5402,8 @@ class FileSystem(Table):
     """Rate of each I/O node's link to the file system, in either direction."""
 
     object_servers: Annotated[int, Field(ge=1, le=65536)] = 16
-    """Object servers, 1 to 65,536. The queue of number k is kept at I/O node k mod (I/O nodes): others ask
-    there by control messages.
+    """Number of object servers, 1 to 65,536. I/O node k mod (I/O nodes) keeps the queue of server k; other
+    I/O nodes reach it by control messages.
     """
 
     sharing: Sharing = "fifo"
@@ -5413,52 +5411,52 @@ class FileSystem(Table):
 
 
 class Locks(Table):
-    """Locks on ranges of files, as in Lustre: an access of another node to a range that a node has locked
-    waits until that has given the lock back, if one of the two writes.
+    """Locks on ranges of files, as in Lustre. An access to a range that another node has locked waits until
+    that node returns the lock, if one of the two accesses writes.
     """
 
     granularity: Bytes = "4 KiB"
-    """Ranges are rounded outwards to multiples of it, at least 1 B: accesses of two nodes to the same page
-    conflict although they do not overlap.
+    """Size of a page, at least 1 B. Ranges are rounded outwards to pages, so accesses of two nodes to the
+    same page conflict even without overlap.
     """
 
     revocation: Time = "0 s"
-    """What a node needs to give a lock back, e.g. to write its cache, beside the messages there and back."""
+    """Time that a node needs to return a lock, e.g. to write its cache, in addition to the messages."""
 
 Acknowledge = Literal["device", "memory"]
 """When a write is acknowledged. It is committed when its last byte is on a device, in any case.
 
 `device`: When it is on the device.
 
-`memory`: When all of it is in the memory of the server, which writes it to the device afterwards (write-
-back).
+`memory`: When all its data are in the memory of the server, which writes them to the device afterwards
+(write-back).
 """
 
 Unwritten = Literal["exists-below", "error"]
 """The result of reading bytes that were never written.
 
-`exists-below`: A read like others: the input was there before.
+`exists-below`: An ordinary read: the input existed before the run.
 
 `error`: An error, which ends the run.
 """
 
 
 class Manager(Table):
-    """What a server does with a request: it moves the data in blocks, several of a request at once."""
+    """How a server handles a request: it moves the data in blocks, several of a request at once."""
 
     acknowledge: Acknowledge = "device"
     """When a write is acknowledged."""
 
     block: Bytes = "1 MB"
-    """Size of the blocks that data move in."""
+    """Size of the blocks in which data move."""
 
     control_message: Bytes = "128 B"
     """Size of a request, pull or acknowledgement message."""
 
     extents: bool = False
-    """Whether a server knows which bytes of which file are where: overwriting takes no new space, reads go
-    where the data are, and the end of a run audits every byte. If not, every write takes new space. Needs
-    `object_per_file`.
+    """Whether a server keeps the place of every byte of a file. Then overwriting takes no new space, reads
+    go to the place of the data, and the end of a run audits every byte; otherwise every write takes new
+    space. Needs `object_per_file`.
     """
 
     memory: Bytes = "64 GB"
@@ -5466,8 +5464,8 @@ class Manager(Table):
 
     object_per_file: bool = True
     """Whether every file is an object of its own on the device. If not, all requests access one object from
-    offset 0, as in the MFNetSim runs, where blocks of different clients can therefore continue each other
-    without a seek.
+    offset 0, as in the MFNetSim runs; blocks of different clients can then follow each other without a
+    seek.
     """
 
     pieces_in_flight: Annotated[int, Field(ge=1)] = 4
@@ -5492,9 +5490,9 @@ NodeClass = Literal["compute", "service"]
 """A class of nodes.
 
 `compute`: Nodes of jobs: each has a server of its own, which its ranks reach without the network (node-
-local buffers). Of the first tier only.
+local buffers). For the first tier only.
 
-`service`: Service nodes (`machine.service_routers`). Of tiers below the first.
+`service`: Service nodes (`machine.service_routers`). For tiers below the first.
 """
 
 Position = Literal["first", "last"]
@@ -5512,10 +5510,10 @@ class Nodes(Table):
     """
 
     class_: NodeClass | None = Field(default=None, validation_alias="class", serialization_alias="class")
-    """All nodes of a class, instead of the keys above."""
+    """All nodes of a class, instead of the other keys."""
 
     list: builtins.list[Annotated[int, Field(ge=0)]] | None = None
-    """Node numbers, counted over the machine, instead of the keys above; server s is the s-th of them."""
+    """Node numbers in the whole machine, instead of the other keys; server s is the s-th of them."""
 
     per_group: Annotated[int, Field(ge=0)] | None = None
     """Servers in every group; server s of group g is number per_group x g + s. Default, with `position`: 2."""
@@ -5524,32 +5522,33 @@ class Nodes(Table):
     """Whether these are the first or the last nodes of the group. Default: "first"."""
 
     routers: builtins.list[Annotated[int, Field(ge=0)]] | None = None
-    """Routers of every group, numbered from 0 in the group, all of whose nodes are servers, instead of the
-    two keys above; servers are numbered as their nodes are.
+    """Routers of every group whose nodes are all servers, numbered from 0 in the group; instead of
+    `per_group` and `position`. Servers have the order of their nodes.
     """
 
 
 class Metadata(Table):
-    """Metadata servers: what opens, creates, looks up and removes files, as the MDS of Lustre. Each is a
-    queue with service threads; a call is a message to the server that has the file's metadata, its turn
+    """Metadata servers, which open, create, look up and remove files, as the MDS of Lustre. Each is a queue
+    with service threads. A call is a message to the server with the file's metadata, its wait and service
     there, and the answer.
 
-    The times are such that one server of 16 threads creates 73 and looks up 200 thousand files a second,
-    as IO500 measured of Oakforest-PACS (mdtest easy, submission 454: 71.5 and 196 thousand). The others
-    are not published: what only reads takes the time of `stat`, what changes something that of `create`.
+    With the default times, one server of 16 threads creates 73 thousand and looks up 200 thousand files
+    per second, close to IO500's measurement of Oakforest-PACS (mdtest easy, submission 454: 71.5 and 196
+    thousand). The other times are not published: calls that only read take the time of `stat`, calls that
+    change something the time of `create`.
     """
 
     close: Time = "80 us"
-    """To close it."""
+    """Time to close a file."""
 
     create: Time = "220 us"
-    """To create one."""
+    """Time to create a file."""
 
     distribution: Distribution = "by-file"
     """Which server has the metadata of a file."""
 
     mkdir: Time = "220 us"
-    """To make a directory."""
+    """Time to make a directory."""
 
     nodes: Nodes = Field(default_factory=Nodes)
     """Which nodes are metadata servers, as `storage.nodes`; they may be storage servers as well. Jobs get
@@ -5557,34 +5556,34 @@ class Metadata(Table):
     """
 
     open: Time = "80 us"
-    """Time of a thread to open a file."""
+    """Time to open a file, in a service thread."""
 
     rmdir: Time = "220 us"
-    """To remove a directory."""
+    """Time to remove a directory."""
 
     serial_directories: bool = False
     """Whether the calls that change a directory (create, unlink, mkdir, rmdir) are served one after the
-    other in each directory, on each server that has some of it.
+    other in each directory, on each server with a part of it.
     """
 
     stat: Time = "80 us"
-    """To look up its attributes."""
+    """Time to look up the attributes of a file."""
 
     sync: Time = "220 us"
-    """To make its attributes durable (fsync)."""
+    """Time to make the attributes of a file durable (fsync)."""
 
     threads: Annotated[int, Field(ge=1)] = 16
     """Calls that a server works on at once, at least 1."""
 
     unlink: Time = "220 us"
-    """To remove it."""
+    """Time to remove a file."""
 
 DrainPolicy = Literal["immediately", "above-watermark", "job-end"]
-"""When what was written goes down to the next tier.
+"""When written data go down to the next tier.
 
 `immediately`: As soon as it is on a device.
 
-`above-watermark`: While more than `watermark` bytes of a server are there alone.
+`above-watermark`: While a server has more than `watermark` bytes without a copy below.
 
 `job-end`: When its job has ended.
 """
@@ -5592,19 +5591,19 @@ DrainPolicy = Literal["immediately", "above-watermark", "job-end"]
 Eviction = Literal["lru", "oldest"]
 """Which clean copies leave first when space is needed.
 
-`lru`: Those that were read longest ago, approximately: in the order in which they became clean, but what
-was read since its last turn is passed over once (second chance).
+`lru`: The least recently read copies, approximately: in the order in which they became clean, but a copy
+that was read since its last turn is passed over once (second chance).
 
 `oldest`: In the order in which they became clean.
 """
 
 ReadPolicy = Literal["pass", "cache"]
-"""What becomes of that which is read from below.
+"""Whether a server keeps data that it reads from below.
 
-`pass`: It goes to the client and is not kept.
+`pass`: Data go to the client and are not kept.
 
-`cache`: It goes to the client, and then to the server's device as a clean copy, if there is space or
-there are older ones.
+`cache`: Data go to the client, and then to the server's device as a clean copy, if there is space or an
+older copy to evict.
 """
 
 WritePolicy = Literal["back", "through", "around"]
@@ -5616,42 +5615,41 @@ later.
 `through`: Write-through: to the device and to the next tier at once, acknowledged when both have it.
 
 `around`: Write-around: to the next tier only, through the server's memory, acknowledged when the next
-tier has.
+tier has the data.
 """
 
 
 class Policy(Table):
-    """What a tier does with the one below it."""
+    """How a tier uses the tier below it."""
 
     blocks_in_flight: Annotated[int, Field(ge=1, le=4096)] = 8
-    """Blocks of a server that are on their way down, or on their way to its device from below, at once; 1 to
-    4,096. They have memory of their own beside `manager.memory`, so that requests that free memory never
-    wait for it.
+    """Blocks of a server in flight to the tier below, or from there to its device, 1 to 4,096. They have
+    their own memory in addition to `manager.memory`, so requests that free memory never wait for it.
     """
 
     drain: DrainPolicy = "immediately"
-    """When what was written goes down to the next tier (`write = "back"`). Whatever it says, a server also
-    drains while a write waits for space.
+    """When written data go down to the next tier (`write = "back"`). With every value, a server also drains
+    while a write waits for space.
     """
 
     eviction: Eviction = "lru"
     """Which clean copies leave first when space is needed."""
 
     keep: bool = False
-    """Whether what has gone down stays as a clean copy until its space is needed. If not, its space is free
-    at once.
+    """Whether drained data stay as a clean copy until their space is needed. If not, their space is free at
+    once.
     """
 
     read: ReadPolicy = "pass"
-    """What becomes of that which is read from below."""
+    """Whether a server keeps data that it reads from below."""
 
     read_ahead: Bytes | None = None
-    """Bytes behind a reader that goes on where it has ended, or begins with a file, that are fetched from
-    below before it asks for them. Needs `read = "cache"`. Default: "0 B", none.
+    """Bytes that a server fetches from below ahead of a reader that continues where its last read ended, or
+    begins a file. Needs `read = "cache"`. Default: "0 B", none.
     """
 
     watermark: Bytes = "0 B"
-    """With `drain = "above-watermark"`: bytes of a server that are there alone, above which it drains."""
+    """With `drain = "above-watermark"`: bytes without a copy below, above which a server drains."""
 
     write: WritePolicy = "back"
     """Where a write goes, and when it is acknowledged."""
@@ -5684,10 +5682,10 @@ class Rule(Table):
 SyncDepth = Literal["device", "below"]
 """What the synchronization of a file (`fsync`) waits for.
 
-`device`: Until all that was acknowledged of the file is on devices of the servers that have it, volatile
-caches written out.
+`device`: Until all acknowledged data of the file are on devices of its servers, with volatile caches
+written out.
 
-`below`: Until it is in the last tier: what is in the buffers alone is drained, whatever `policy` says.
+`below`: Until the data are in the last tier: data only in the buffers are drained, whatever the `policy`.
 Needs a tier below.
 """
 
@@ -5698,38 +5696,37 @@ class Tier(Table):
     """
 
     name: str = ""
-    """What tables call it."""
+    """Name in tables."""
 
     assignment: Assignment = "round-robin"
-    """Which server of the tier each server of the tier above uses, where the layout does not say it.
+    """Which server of the tier each server of the tier above uses, if the layout does not determine it.
     Default: "round-robin".
     """
 
     device: Device | None = None
-    """The device of each server. Default, without `devices`: none, the servers only pass on (I/O
+    """The device of each server. Default, without `devices`: none, the servers only forward data (I/O
     forwarding).
     """
 
     devices: list[Device] | None = None
-    """The devices of each server where it has several, in place of `device`; each has a name."""
+    """The devices of each server if it has several, in place of `device`; each needs a name."""
 
     drain: Drain | None = None
-    """How its servers empty themselves where there is no tier below, as `storage.drain`."""
+    """How its servers drain their data if there is no tier below, as `storage.drain`."""
 
     layout: Layout = "assigned"
     """Which servers of the tier an object of the tier above is on."""
 
     manager: Manager = Field(default_factory=Manager)
-    """What a server does with a request; the size of control messages is that of `storage.manager`."""
+    """How a server handles requests; the size of control messages is that of `storage.manager`."""
 
     nodes: Nodes = Field(default_factory=Nodes)
     """Which nodes its servers are on; these are never given to jobs. Default: the service nodes of the
-    machine if it has some, else so many, spread evenly over the machine, that there is one for 32 compute
-    nodes.
+    machine; if it has none, one per 32 compute nodes, rounded up, spread evenly over the machine.
     """
 
     policy: Policy = Field(default_factory=Policy)
-    """What it does with the tier below it."""
+    """How it uses the tier below it."""
 
     rules: list[Rule] | None = None
     """Which of several devices takes a request, as `storage.rules`."""
@@ -5739,72 +5736,72 @@ class Storage(Table):
     """Storage servers (burst buffers) on nodes of the machine. Their nodes are never given to jobs."""
 
     architecture: Architecture | None = None
-    """Where the buffers are that jobs use: the same machine with its buffers elsewhere."""
+    """Where the buffers of jobs are: the same machine with its buffers elsewhere."""
 
     assignment: Assignment | None = None
-    """Which server the ranks on a compute node use, where the layout of a file does not say it. Default:
+    """Which server the ranks on a compute node use, if the layout of a file does not determine it. Default:
     "by-group", and "round-robin" if `nodes` is left out.
     """
 
     client: Client | None = None
-    """What clients do where a server does not answer in time. Default: they wait."""
+    """What clients do when a server does not answer in time. Default: they wait."""
 
     device: Device = Field(default_factory=Device)
     """The device of each server."""
 
     devices: list[Device] | None = None
-    """The devices of each server where it has several, in place of `device`; each has a name."""
+    """The devices of each server if it has several, in place of `device`; each needs a name."""
 
     drain: Drain | None = None
-    """How a server empties itself into the file system behind. Default: what is written stays, and a full
-    device makes writes wait.
+    """How a server drains its data into the file system behind it. Default: written data stay, and writes
+    wait while the device is full.
     """
 
     faults: list[Fault] | None = None
-    """Faults: devices and metadata servers that are slow or stand still for a while, and servers and devices
-    that fail, e.g. `[{ server = 3, at = "1 s", duration = "500 ms", kind = { slow = 4.0 } }, { server =
-    5, at = "2 s", kind = "fail" }]`. Those of one device do not overlap.
+    """Faults: devices and metadata servers that are slow or stop for a while, and servers and devices that
+    fail, e.g. `[{ server = 3, at = "1 s", duration = "500 ms", kind = { slow = 4.0 } }, { server = 5, at
+    = "2 s", kind = "fail" }]`. Faults of one device must not overlap.
     """
 
     file_system: FileSystem | None = None
-    """The file system behind the last servers. Default: none, what has come to them stays there."""
+    """The file system behind the servers of the last tier. Default: none, data stay on these servers."""
 
     layout: Layout = "assigned"
-    """Which servers a file is on; jobs may have their own (`jobs.io.layout`)."""
+    """Which servers a file is on; jobs may set their own layout (`jobs.io.layout`)."""
 
     locks: Locks | None = None
     """Locks on ranges of files. Default: none."""
 
     manager: Manager = Field(default_factory=Manager)
-    """What a server does with a request."""
+    """How a server handles requests."""
 
     metadata: Metadata | None = None
     """Metadata servers. Default: none, opening, creating and removing files takes no time."""
 
     nodes: Nodes = Field(default_factory=Nodes)
-    """Which nodes are servers. Default: so many, spread evenly over the machine, that none has more than 32
-    compute nodes.
+    """Which nodes are servers. Default: one per 32 compute nodes, rounded up, spread evenly over the
+    machine.
     """
 
     policy: Policy | None = None
-    """What a server does with the tier below it, `tiers` or `file_system`."""
+    """How a server uses the tier below it, `tiers` or `file_system`."""
 
     rules: list[Rule] | None = None
     """Which of several devices takes a request: the first rule that fits, e.g. `[{ device = "ssd", below =
-    "64 kB" }, { device = "hdd" }]`. What is written by a request goes to one device.
+    "64 kB" }, { device = "hdd" }]`. All data of a write request go to one device.
     """
 
     sync: SyncDepth | None = None
-    """What `fsync` waits for; beside that, for the metadata server if there is one."""
+    """What `fsync` waits for, in addition to the metadata server if there is one."""
 
     tiers: list[Tier] | None = None
-    """The tiers of servers below these, the next one first: what is drained goes there over the network,
-    packet by packet.
+    """The tiers of servers below these, the next one first: drained data go there over the network, packet
+    by packet.
     """
 
     write_behind: Bytes = "0 B"
-    """Bytes that a rank may have written and not yet acknowledged when a write returns; jobs may have their
-    own (`jobs.io.write_behind`). Default: "0 B", a write returns when it is acknowledged.
+    """Unacknowledged bytes that a rank may have when a write returns; jobs may set their own value
+    (`jobs.io.write_behind`). Default: "0 B", a write returns when it is acknowledged.
     """
 
 

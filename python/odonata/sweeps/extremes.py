@@ -66,7 +66,7 @@ def _compared(
     """What to say of a job, after its name."""
     longest, shortest = _ends(times)
     undisturbed = bool(ratios) and all(abs(row["mean"] - 1) <= NOISE for row in ratios.values())
-    ending = "; nothing slows it down" if undisturbed else ""
+    ending = "; other jobs do not slow it down" if undisturbed else ""
 
     def with_ratio(row: dict[str, Any]) -> str:
         ratio = ratios.get(row["point"])
@@ -88,12 +88,12 @@ def _compared(
         return f" takes {between}; the intervals overlap, so no point is known to be faster{ending}"
     text = (
         f" takes longest at {place(longest)} ({with_ratio(longest)}), "
-        f"shortest at {place(shortest)} ({with_ratio(shortest)}){ending}"
+        f"shortest at {place(shortest)} ({with_ratio(shortest)})"
     )
     if pair is not None and by_seed:
-        return f"{text}: {pair.in_words}"
+        return f"{text}; shortest / longest is {pair.in_words}{ending}"
     certain = all(is_certain(row) or row["half_width"] is not None for row in (longest, shortest))
-    return text if certain else f"{text}; more seeds would show whether this is chance"
+    return f"{text}{ending}" if certain else f"{text}{ending}; more seeds would show whether this is chance"
 
 
 def _overlap(longest: dict[str, Any], shortest: dict[str, Any]) -> bool:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,13 @@ from odonata.sweeps.table import words
 
 #: Columns that identify a row.
 PASSED_OVER = ("point", "digest", "outcome", "folder", "workload")
+
+#: Metrics that lists begin with; the first one that a sweep has is drawn.
+FIRST_METRICS = (
+    *("elapsed_ratio", "elapsed_s"),
+    *("message_latency_p99_ratio", "message_latency_p99_s"),
+    *("io_bandwidth_ratio", "io_bandwidth_bytes_per_s"),
+)
 
 #: Half-width of a 95% interval in standard errors, by degrees of freedom from 1 on.
 STUDENT_T = tuple(round(quantile(0.95, freedom), 3) for freedom in range(1, 31))
@@ -56,11 +64,11 @@ def html(file: Path) -> str:
         ]
         axes = [labels.POINTS, *(name for name in axes if name not in chosen)]
     # Without baselines there are no slowdowns to draw.
-    metrics = [
+    metrics = _ordered(
         name
         for name, role in roles.items()
         if role == "metric" and any(value is not None for value in columns[name])
-    ]
+    )
     if not metrics:
         raise InputError("no point has measurements", file=str(file), expected="a point that has ended")
     units = {
@@ -136,6 +144,16 @@ def _measured() -> frozenset[str]:
     )
 
 
+def _ordered(metrics: Iterable[str]) -> list[str]:
+    """The metrics for a list: those of most questions first, then by their words.
+
+    >>> _ordered(["ranks", "mpi_s", "elapsed_s", "elapsed_ratio"])
+    ['elapsed_ratio', 'elapsed_s', 'ranks', 'mpi_s']
+    """
+    first = {name: number for number, name in enumerate(FIRST_METRICS)}
+    return sorted(metrics, key=lambda name: (first.get(name, len(first)), words(name).casefold()))
+
+
 def _plain_value(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
@@ -164,11 +182,9 @@ def _drawing(
     columns: dict[str, list[Any]], axes: list[str], metrics: list[str], units: dict[str, str]
 ) -> Drawing:
     jobs = list(dict.fromkeys(columns["job"]))
-    first = next((name for name in ("elapsed_ratio", "elapsed_s") if name in metrics), metrics[0])
-    offered = [first, *(name for name in metrics if name != first)]
     by = [name for name in ("job", *axes) if name != axes[0]]
     controls = [
-        Control("y", "Vertical axis", [(name, words(name)) for name in offered]),
+        Control("y", "Vertical axis", [(name, words(name)) for name in metrics]),
         Control("x", "Horizontal axis", [(name, name) for name in dict.fromkeys((*axes, "job"))]),
         Control(
             "by",

@@ -21,7 +21,7 @@ use odonata_units::{Problem, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A fault: of all devices of a storage server or of one of them, or of a metadata server.
+/// A fault of one or all devices of a storage server, or of a metadata server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
@@ -31,7 +31,7 @@ pub struct Fault {
     pub device: Option<String>,
     /// When it begins, simulated time.
     pub at: Time,
-    /// How long. Default: to the end of the run, for what is slow or fails.
+    /// Its duration; required for a stall. Default otherwise: to the end of the run.
     pub duration: Option<Time>,
     /// What happens.
     pub kind: FaultKind,
@@ -41,14 +41,14 @@ pub struct Fault {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultKind {
-    /// It stands still: what is under way goes on afterwards.
+    /// It stops, and resumes its work afterwards.
     Stall,
-    /// Everything takes so many times as long, 1 to 1,000,000; to three decimals.
+    /// Factor on every duration, 1 to 1,000,000, to three decimals.
     Slow(f64),
-    /// It fails, and is there again after the fault, empty. A storage server answers nothing from then on, and what is in its memory
-    /// and on its devices is lost, except what is on its way down; one of several devices (`device`) loses what it has, and its
-    /// server goes on with the others; a metadata server answers nothing, and loses nothing. Needs `storage.client`, and makes
-    /// servers know what they have (`storage.manager.extents`).
+    /// It fails, and returns empty after the fault. A failed storage server answers nothing, and loses the data in its
+    /// memory and on its devices, except data on their way down. A failed device (`device`) loses its data, and its
+    /// server continues with the others. A failed metadata server answers nothing and loses nothing. Needs
+    /// `storage.client`, and switches on `storage.manager.extents`.
     Fail,
 }
 

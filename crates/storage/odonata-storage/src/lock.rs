@@ -30,15 +30,15 @@ use odonata_units::{Bytes, Problem, Time, mix64};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Locks on ranges of files, as in Lustre: an access of another node to a range that a node has locked waits until that
-/// has given the lock back, if one of the two writes.
+/// Locks on ranges of files, as in Lustre. An access to a range that another node has locked waits until that node
+/// returns the lock, if one of the two accesses writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Locks {
-    /// Ranges are rounded outwards to multiples of it, at least 1 B: accesses of two nodes to the same page conflict
-    /// although they do not overlap.
+    /// Size of a page, at least 1 B. Ranges are rounded outwards to pages, so accesses of two nodes to the same page
+    /// conflict even without overlap.
     pub granularity: Bytes,
-    /// What a node needs to give a lock back, e.g. to write its cache, beside the messages there and back.
+    /// Time that a node needs to return a lock, e.g. to write its cache, in addition to the messages.
     pub revocation: Time,
 }
 

@@ -20,57 +20,57 @@ use crate::{Fault, FaultKind, FaultPeriod, Layout, Locks, Metadata, Outage, Serv
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Storage {
-    /// Which nodes are servers. Default: so many, spread evenly over the machine, that none has more than 32 compute nodes.
+    /// Which nodes are servers. Default: one per 32 compute nodes, rounded up, spread evenly over the machine.
     #[schemars(extend("default" = { "per_group": null, "position": null, "routers": null, "list": null }))]
     pub nodes: Nodes,
-    /// Which server the ranks on a compute node use, where the layout of a file does not say it. Default: "by-group", and
-    /// "round-robin" if `nodes` is left out.
+    /// Which server the ranks on a compute node use, if the layout of a file does not determine it. Default:
+    /// "by-group", and "round-robin" if `nodes` is left out.
     pub assignment: Filled<Assignment>,
-    /// Which servers a file is on; jobs may have their own (`jobs.io.layout`).
+    /// Which servers a file is on; jobs may set their own layout (`jobs.io.layout`).
     pub layout: Layout,
     /// Locks on ranges of files. Default: none.
     pub locks: Option<Locks>,
     /// Metadata servers. Default: none, opening, creating and removing files takes no time.
     pub metadata: Option<Metadata>,
-    /// Bytes that a rank may have written and not yet acknowledged when a write returns; jobs may have their own
+    /// Unacknowledged bytes that a rank may have when a write returns; jobs may set their own value
     /// (`jobs.io.write_behind`). Default: "0 B", a write returns when it is acknowledged.
     pub write_behind: Bytes,
-    /// What `fsync` waits for; beside that, for the metadata server if there is one.
+    /// What `fsync` waits for, in addition to the metadata server if there is one.
     #[serde(skip_serializing_if = "is_default")]
     pub sync: SyncDepth,
-    /// What a server does with a request.
+    /// How a server handles requests.
     pub manager: Manager,
     /// The device of each server.
     #[schemars(extend("default" = { "rate": Rate::default() }))]
     pub device: Device,
-    /// The devices of each server where it has several, in place of `device`; each has a name.
+    /// The devices of each server if it has several, in place of `device`; each needs a name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<Device>,
     /// Which of several devices takes a request: the first rule that fits, e.g. `[{ device = "ssd", below = "64 kB" },
-    /// { device = "hdd" }]`. What is written by a request goes to one device.
+    /// { device = "hdd" }]`. All data of a write request go to one device.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Rule>,
-    /// Faults: devices and metadata servers that are slow or stand still for a while, and servers and devices that fail, e.g. `[{ server =
-    /// 3, at = "1 s", duration = "500 ms", kind = { slow = 4.0 } }, { server = 5, at = "2 s", kind = "fail" }]`. Those of one
-    /// device do not overlap.
+    /// Faults: devices and metadata servers that are slow or stop for a while, and servers and devices that fail, e.g.
+    /// `[{ server = 3, at = "1 s", duration = "500 ms", kind = { slow = 4.0 } }, { server = 5, at = "2 s", kind =
+    /// "fail" }]`. Faults of one device must not overlap.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
-    /// What clients do where a server does not answer in time. Default: they wait.
+    /// What clients do when a server does not answer in time. Default: they wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<Client>,
-    /// How a server empties itself into the file system behind. Default: what is written stays, and a full device
-    /// makes writes wait.
+    /// How a server drains its data into the file system behind it. Default: written data stay, and writes wait while
+    /// the device is full.
     pub drain: Option<Drain>,
-    /// Where the buffers are that jobs use: the same machine with its buffers elsewhere.
+    /// Where the buffers of jobs are: the same machine with its buffers elsewhere.
     #[serde(skip_serializing_if = "is_default")]
     pub architecture: Architecture,
-    /// What a server does with the tier below it, `tiers` or `file_system`.
+    /// How a server uses the tier below it, `tiers` or `file_system`.
     #[serde(skip_serializing_if = "is_default")]
     pub policy: Policy,
-    /// The tiers of servers below these, the next one first: what is drained goes there over the network, packet by packet.
+    /// The tiers of servers below these, the next one first: drained data go there over the network, packet by packet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tiers: Vec<Tier>,
-    /// The file system behind the last servers. Default: none, what has come to them stays there.
+    /// The file system behind the servers of the last tier. Default: none, data stay on these servers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_system: Option<FileSystem>,
     /// Nodes of buffers that another architecture has; jobs do not get them, so that they are placed alike.
@@ -90,16 +90,16 @@ pub struct Nodes {
     pub per_group: Option<u32>,
     /// Whether these are the first or the last nodes of the group. Default: "first".
     pub position: Option<Position>,
-    /// Routers of every group, numbered from 0 in the group, all of whose nodes are servers, instead of the two keys
-    /// above; servers are numbered as their nodes are.
+    /// Routers of every group whose nodes are all servers, numbered from 0 in the group; instead of `per_group` and
+    /// `position`. Servers have the order of their nodes.
     pub routers: Option<Vec<u32>>,
-    /// Node numbers, counted over the machine, instead of the keys above; server s is the s-th of them.
+    /// Node numbers in the whole machine, instead of the other keys; server s is the s-th of them.
     pub list: Option<Vec<u32>>,
-    /// All nodes of a class, instead of the keys above.
+    /// All nodes of a class, instead of the other keys.
     pub class: Option<NodeClass>,
 }
 
-/// Where the buffers are that jobs use.
+/// Where the buffers of jobs are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Architecture {
@@ -117,10 +117,11 @@ pub enum Architecture {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SyncDepth {
-    /// Until all that was acknowledged of the file is on devices of the servers that have it, volatile caches written out.
+    /// Until all acknowledged data of the file are on devices of its servers, with volatile caches written out.
     #[default]
     Device,
-    /// Until it is in the last tier: what is in the buffers alone is drained, whatever `policy` says. Needs a tier below.
+    /// Until the data are in the last tier: data only in the buffers are drained, whatever the `policy`. Needs a tier
+    /// below.
     Below,
 }
 
@@ -128,10 +129,10 @@ pub enum SyncDepth {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NodeClass {
-    /// Nodes of jobs: each has a server of its own, which its ranks reach without the network (node-local buffers). Of the first
-    /// tier only.
+    /// Nodes of jobs: each has a server of its own, which its ranks reach without the network (node-local buffers). For
+    /// the first tier only.
     Compute,
-    /// Service nodes (`machine.service_routers`). Of tiers below the first.
+    /// Service nodes (`machine.service_routers`). For tiers below the first.
     Service,
 }
 
@@ -158,11 +159,11 @@ impl Serialize for Nodes {
     }
 }
 
-/// What a server does with a request: it moves the data in blocks, several of a request at once.
+/// How a server handles a request: it moves the data in blocks, several of a request at once.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Manager {
-    /// Size of the blocks that data move in.
+    /// Size of the blocks in which data move.
     pub block: Bytes,
     /// Blocks of one request that may be in flight together, at least 1.
     #[schemars(range(min = 1))]
@@ -172,14 +173,15 @@ pub struct Manager {
     /// Size of a request, pull or acknowledgement message.
     pub control_message: Bytes,
     /// Whether every file is an object of its own on the device. If not, all requests access one object from offset 0,
-    /// as in the MFNetSim runs, where blocks of different clients can therefore continue each other without a seek.
+    /// as in the MFNetSim runs; blocks of different clients can then follow each other without a seek.
     pub object_per_file: bool,
     /// The order in which waiting jobs get space, memory or a device.
     pub sharing: Sharing,
     /// When a write is acknowledged.
     pub acknowledge: Acknowledge,
-    /// Whether a server knows which bytes of which file are where: overwriting takes no new space, reads go where the data
-    /// are, and the end of a run audits every byte. If not, every write takes new space. Needs `object_per_file`.
+    /// Whether a server keeps the place of every byte of a file. Then overwriting takes no new space, reads go to the
+    /// place of the data, and the end of a run audits every byte; otherwise every write takes new space. Needs
+    /// `object_per_file`.
     pub extents: bool,
     /// The result of reading bytes that were never written. `"error"` needs `extents`.
     pub unwritten: Unwritten,
@@ -189,7 +191,7 @@ pub struct Manager {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unwritten {
-    /// A read like others: the input was there before.
+    /// An ordinary read: the input existed before the run.
     #[default]
     ExistsBelow,
     /// An error, which ends the run.
@@ -216,7 +218,7 @@ pub enum Acknowledge {
     /// When it is on the device.
     #[default]
     Device,
-    /// When all of it is in the memory of the server, which writes it to the device afterwards (write-back).
+    /// When all its data are in the memory of the server, which writes them to the device afterwards (write-back).
     Memory,
 }
 
@@ -236,13 +238,13 @@ impl Default for Manager {
     }
 }
 
-/// How a server empties itself into the file system behind.
+/// How a server drains its data into the file system behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Drain {
     /// Rate of one server towards the file system.
     pub bandwidth: Bandwidth,
-    /// From a block's last byte to its acknowledgement; the next block is sent after it.
+    /// Time from a block's last byte to its acknowledgement, after which the server sends the next block.
     pub latency: Time,
     /// Space in use above which a server drains; at most the capacity.
     pub threshold: Bytes,
@@ -273,12 +275,13 @@ pub enum Position {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Assignment {
-    /// One of the node's own group; the compute nodes of a group are shared evenly among its servers, in order.
-    /// A group without servers uses those of the next group that has some. ("even" is the same.)
+    /// One of the node's own group; the compute nodes of a group are shared evenly among its servers, in order. A group
+    /// without servers uses those of the next group with servers. ("even" is the same.)
     #[default]
     #[serde(alias = "even")]
     ByGroup,
-    /// The one that is the fewest cables away; nodes that are as far from several are shared evenly among these.
+    /// The server that is the fewest cables away; nodes at equal distance from several servers are shared evenly among
+    /// them.
     Nearest,
     /// A random one for every compute node, drawn from the seed.
     Random,

@@ -11,8 +11,8 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layout {
-    /// Each rank's part of a file is on the server that its node is assigned to, as in burst buffers that keep what their own
-    /// clients write.
+    /// Each rank's part of a file is on the server that its node is assigned to, as in burst buffers that keep the data
+    /// of their own clients.
     #[default]
     Assigned,
     /// The whole file on one server, by a hash of its name.

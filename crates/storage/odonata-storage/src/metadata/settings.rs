@@ -6,12 +6,12 @@ use odonata_units::{Problem, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Metadata servers: what opens, creates, looks up and removes files, as the MDS of Lustre. Each is a queue with service
-/// threads; a call is a message to the server that has the file's metadata, its turn there, and the answer.
+/// Metadata servers, which open, create, look up and remove files, as the MDS of Lustre. Each is a queue with service
+/// threads. A call is a message to the server with the file's metadata, its wait and service there, and the answer.
 ///
-/// The times are such that one server of 16 threads creates 73 and looks up 200 thousand files a second, as IO500 measured of
-/// Oakforest-PACS (mdtest easy, submission 454: 71.5 and 196 thousand). The others are not published: what only reads takes
-/// the time of `stat`, what changes something that of `create`.
+/// With the default times, one server of 16 threads creates 73 thousand and looks up 200 thousand files per second,
+/// close to IO500's measurement of Oakforest-PACS (mdtest easy, submission 454: 71.5 and 196 thousand). The other times
+/// are not published: calls that only read take the time of `stat`, calls that change something the time of `create`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Metadata {
@@ -25,23 +25,23 @@ pub struct Metadata {
     /// Which server has the metadata of a file.
     pub distribution: Distribution,
     /// Whether the calls that change a directory (create, unlink, mkdir, rmdir) are served one after the other in each
-    /// directory, on each server that has some of it.
+    /// directory, on each server with a part of it.
     pub serial_directories: bool,
-    /// Time of a thread to open a file.
+    /// Time to open a file, in a service thread.
     pub open: Time,
-    /// To create one.
+    /// Time to create a file.
     pub create: Time,
-    /// To look up its attributes.
+    /// Time to look up the attributes of a file.
     pub stat: Time,
-    /// To close it.
+    /// Time to close a file.
     pub close: Time,
-    /// To remove it.
+    /// Time to remove a file.
     pub unlink: Time,
-    /// To make its attributes durable (fsync).
+    /// Time to make the attributes of a file durable (fsync).
     pub sync: Time,
-    /// To make a directory.
+    /// Time to make a directory.
     pub mkdir: Time,
-    /// To remove a directory.
+    /// Time to remove a directory.
     pub rmdir: Time,
 }
 

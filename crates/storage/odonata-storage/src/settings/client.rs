@@ -7,27 +7,27 @@ use serde::{Deserialize, Serialize};
 /// Upper bound on repeated attempts at one server.
 const MOST_RETRIES: u32 = 30;
 
-/// What clients do where a storage server does not answer in time.
+/// What clients do when a storage server does not answer in time.
 ///
-/// A request is sent up to `1 + retries` times; each waits for its answer for `timeout`, and the next goes `backoff` after the
-/// first of them, twice as long after the second, and so on. So a server that is away is known to be after
-/// `(1 + retries) timeout + (2^retries - 1) backoff`. Answers that come later are ignored.
+/// A client repeats an unanswered request after `timeout`, and waits `backoff`, `2 backoff`, `4 backoff` ... between
+/// attempts, up to `retries` times. It gives up after `(1 + retries) timeout + (2^retries - 1) backoff`. It ignores
+/// answers that come later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Client {
-    /// How long a request waits for all of its answer, more than 0 s.
+    /// How long a client waits for the complete answer to a request, more than 0 s.
     pub timeout: Time,
-    /// How often it is sent again to the same server, at most 30.
+    /// Number of repeated attempts at the same server, at most 30.
     #[serde(default = "three")]
     #[schemars(range(max = 30))]
     pub retries: u32,
-    /// From the first timeout to the next try; it doubles with every one that follows.
+    /// Time from the first timeout to the next attempt; it doubles with each further attempt.
     #[serde(default)]
     pub backoff: Time,
-    /// What it does when all tries were in vain.
+    /// What the client does after the last attempt.
     #[serde(default)]
     pub on_failure: OnFailure,
-    /// What a read of bytes is that were on a server that has failed, and have not been written since.
+    /// Result of reading bytes that a failed server has lost and that have not been written since.
     #[serde(default)]
     pub lost_reads: LostReads,
 }
@@ -36,19 +36,19 @@ fn three() -> u32 {
     3
 }
 
-/// What a client does when a server has not answered any try.
+/// What a client does when a server has answered none of its attempts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnFailure {
     /// The run ends with the outcome `storage-failed`.
     #[default]
     Error,
-    /// The rank takes the server for failed from then on, and uses the one with the next number instead that it does not take for
-    /// failed: for what it writes and what it reads.
+    /// From then on the rank regards the server as failed. For writes and reads it uses the server with the next number
+    /// that it does not regard as failed.
     ReRoute,
 }
 
-/// What a read of lost bytes is.
+/// The result of reading lost bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LostReads {

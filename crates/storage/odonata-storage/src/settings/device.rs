@@ -20,7 +20,7 @@ const COMMANDS: u32 = 32;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Device {
-    /// What rules and tables call it. Needed where a server has several.
+    /// Name in rules and tables. Required if a server has several devices.
     pub name: Option<String>,
     /// A device with fixed rates. It is the default.
     pub rate: Option<Rate>,
@@ -30,9 +30,9 @@ pub struct Device {
     pub nvme: Option<Nvme>,
     /// A hard disk: zones, seeks, rotation, caches.
     pub hdd: Option<Hdd>,
-    /// A device with a name, e.g. "intel-d3-s4510"; `odonata device show` lists them.
+    /// Name of a preset, e.g. "intel-d3-s4510"; `odonata device show` lists them.
     pub preset: Option<String>,
-    /// Space on the device. Default: 6.4 TB; of a hard disk, all that it has.
+    /// Space on the device. Default: 6.4 TB; for a hard disk, its capacity.
     pub capacity: Filled<Bytes>,
     /// Accesses that the server hands to the device at once, 1 to 65,535; more wait in the server. Default: 1 for `rate`, the
     /// device's own `queue_depth` for `nvme`, 32 for `ssd` and `hdd`.

@@ -23,30 +23,31 @@ const ENDLESS: Bytes = Bytes(1 << 60);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tier {
-    /// What tables call it.
+    /// Name in tables.
     pub name: String,
-    /// Which nodes its servers are on; these are never given to jobs. Default: the service nodes of the machine if it has some,
-    /// else so many, spread evenly over the machine, that there is one for 32 compute nodes.
+    /// Which nodes its servers are on; these are never given to jobs. Default: the service nodes of the machine; if it
+    /// has none, one per 32 compute nodes, rounded up, spread evenly over the machine.
     #[schemars(extend("default" = { "per_group": null, "position": null, "routers": null, "list": null, "class": null }))]
     pub nodes: Nodes,
-    /// Which server of the tier each server of the tier above uses, where the layout does not say it. Default: "round-robin".
+    /// Which server of the tier each server of the tier above uses, if the layout does not determine it. Default:
+    /// "round-robin".
     pub assignment: Assignment,
     /// Which servers of the tier an object of the tier above is on.
     pub layout: Layout,
-    /// What a server does with a request; the size of control messages is that of `storage.manager`.
+    /// How a server handles requests; the size of control messages is that of `storage.manager`.
     pub manager: Manager,
-    /// The device of each server. Default, without `devices`: none, the servers only pass on (I/O forwarding).
+    /// The device of each server. Default, without `devices`: none, the servers only forward data (I/O forwarding).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<Device>,
-    /// The devices of each server where it has several, in place of `device`; each has a name.
+    /// The devices of each server if it has several, in place of `device`; each needs a name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<Device>,
     /// Which of several devices takes a request, as `storage.rules`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Rule>,
-    /// What it does with the tier below it.
+    /// How it uses the tier below it.
     pub policy: Policy,
-    /// How its servers empty themselves where there is no tier below, as `storage.drain`.
+    /// How its servers drain their data if there is no tier below, as `storage.drain`.
     pub drain: Option<Drain>,
 }
 
@@ -67,29 +68,29 @@ impl Default for Tier {
     }
 }
 
-/// What a tier does with the one below it.
+/// How a tier uses the tier below it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
     /// Where a write goes, and when it is acknowledged.
     pub write: WritePolicy,
-    /// When what was written goes down to the next tier (`write = "back"`). Whatever it says, a server also drains while a
+    /// When written data go down to the next tier (`write = "back"`). With every value, a server also drains while a
     /// write waits for space.
     pub drain: DrainPolicy,
-    /// With `drain = "above-watermark"`: bytes of a server that are there alone, above which it drains.
+    /// With `drain = "above-watermark"`: bytes without a copy below, above which a server drains.
     pub watermark: Bytes,
-    /// Blocks of a server that are on their way down, or on their way to its device from below, at once; 1 to 4,096. They have
-    /// memory of their own beside `manager.memory`, so that requests that free memory never wait for it.
+    /// Blocks of a server in flight to the tier below, or from there to its device, 1 to 4,096. They have their own
+    /// memory in addition to `manager.memory`, so requests that free memory never wait for it.
     #[schemars(range(min = 1, max = 4096))]
     pub blocks_in_flight: u32,
-    /// Whether what has gone down stays as a clean copy until its space is needed. If not, its space is free at once.
+    /// Whether drained data stay as a clean copy until their space is needed. If not, their space is free at once.
     pub keep: bool,
     /// Which clean copies leave first when space is needed.
     pub eviction: Eviction,
-    /// What becomes of that which is read from below.
+    /// Whether a server keeps data that it reads from below.
     pub read: ReadPolicy,
-    /// Bytes behind a reader that goes on where it has ended, or begins with a file, that are fetched from below before it asks for
-    /// them. Needs `read = "cache"`. Default: "0 B", none.
+    /// Bytes that a server fetches from below ahead of a reader that continues where its last read ended, or begins a
+    /// file. Needs `read = "cache"`. Default: "0 B", none.
     #[serde(skip_serializing_if = "no_bytes")]
     pub read_ahead: Bytes,
 }
@@ -122,18 +123,18 @@ pub enum WritePolicy {
     Back,
     /// Write-through: to the device and to the next tier at once, acknowledged when both have it.
     Through,
-    /// Write-around: to the next tier only, through the server's memory, acknowledged when the next tier has.
+    /// Write-around: to the next tier only, through the server's memory, acknowledged when the next tier has the data.
     Around,
 }
 
-/// When what was written goes down to the next tier.
+/// When written data go down to the next tier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DrainPolicy {
     /// As soon as it is on a device.
     #[default]
     Immediately,
-    /// While more than `watermark` bytes of a server are there alone.
+    /// While a server has more than `watermark` bytes without a copy below.
     AboveWatermark,
     /// When its job has ended.
     JobEnd,
@@ -143,36 +144,39 @@ pub enum DrainPolicy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Eviction {
-    /// Those that were read longest ago, approximately: in the order in which they became clean, but what was read since its last
-    /// turn is passed over once (second chance).
+    /// The least recently read copies, approximately: in the order in which they became clean, but a copy that was read
+    /// since its last turn is passed over once (second chance).
     #[default]
     Lru,
     /// In the order in which they became clean.
     Oldest,
 }
 
-/// What becomes of that which is read from below.
+/// Whether a server keeps data that it reads from below.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadPolicy {
-    /// It goes to the client and is not kept.
+    /// Data go to the client and are not kept.
     #[default]
     Pass,
-    /// It goes to the client, and then to the server's device as a clean copy, if there is space or there are older ones.
+    /// Data go to the client, and then to the server's device as a clean copy, if there is space or an older copy to
+    /// evict.
     Cache,
 }
 
-/// The file system behind the last servers, which are its I/O nodes: object servers, each with a rate, behind a link per I/O node. Not
-/// simulated packet by packet: data take the I/O node's link, then their turn at the object server.
+/// The file system behind the servers of the last tier, which are its I/O nodes: object servers, each with a rate,
+/// behind a link per I/O node. It is not simulated packet by packet: data use the I/O node's link, then queue at the
+/// object server.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FileSystem {
-    /// Object servers, 1 to 65,536. The queue of number k is kept at I/O node k mod (I/O nodes): others ask there by control messages.
+    /// Number of object servers, 1 to 65,536. I/O node k mod (I/O nodes) keeps the queue of server k; other I/O nodes
+    /// reach it by control messages.
     #[schemars(range(min = 1, max = 65536))]
     pub object_servers: u32,
     /// Rate of an object server, for reading and for writing.
     pub bandwidth: Bandwidth,
-    /// Of the way between an I/O node and an object server: each block of data and its acknowledgement.
+    /// Latency between an I/O node and an object server, for each block of data and for its acknowledgement.
     pub latency: Time,
     /// Rate of each I/O node's link to the file system, in either direction.
     pub link: Bandwidth,

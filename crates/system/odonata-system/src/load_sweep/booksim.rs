@@ -1,7 +1,7 @@
 //! The method of BookSim 2 (`trafficmanager.cpp`, `sim_type = latency`).
 
 use super::method::{Judge, Refusal, Span, Verdict, Window};
-use super::periods::{Periods, in_flight, mean, sum};
+use super::periods::{Periods, in_flight, mean, sum, too_long};
 use odonata_units::Time;
 use serde::{Deserialize, Serialize};
 
@@ -80,11 +80,7 @@ impl Judge for BookSimJudge {
         let (waiting, age) = in_flight(periods);
         let all = (latency.0 as f64 + age) / (arrived as f64 + waiting).max(1.0);
         if all > self.threshold.0 as f64 {
-            return Verdict::Saturated(format!(
-                "mean latency {:.1} ns including packets in flight, threshold {}",
-                all / 1e3,
-                self.threshold
-            ));
+            return Verdict::Saturated(too_long(periods, all, self.threshold.0 as f64));
         }
         if let Some(end) = window.end {
             let measured = sum(periods, window.first.unwrap_or(end), end);

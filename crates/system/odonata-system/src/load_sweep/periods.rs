@@ -11,6 +11,10 @@ pub(super) trait Periods {
     fn period(&self) -> Time;
     /// The counts of period `k`.
     fn sample(&self, k: u32) -> Sample;
+    /// Length of a clock cycle, if the traffic has one.
+    fn cycle(&self) -> Option<Time> {
+        None
+    }
 }
 
 /// The sum of the counts of periods `from` to `until`, exclusive.
@@ -28,6 +32,19 @@ pub(super) fn in_flight(periods: &dyn Periods) -> (f64, f64) {
     let age = now.0.wrapping_mul(packets).wrapping_sub(created_at);
     // Packets are counted early, when they start on their last link, so the age can be slightly negative.
     (packets as f64, (age as i64).max(0) as f64)
+}
+
+/// Why a mean latency of `all` is too long, both in picoseconds: in cycles if there is a clock.
+pub(super) fn too_long(periods: &dyn Periods, all: f64, threshold: f64) -> String {
+    let (length, unit) = match periods.cycle() {
+        Some(cycle) => (cycle.0 as f64, "cycles"),
+        None => (1e3, "ns"),
+    };
+    format!(
+        "mean latency {:.1} {unit} including packets in flight, threshold {:.1} {unit}",
+        all / length,
+        threshold / length
+    )
 }
 
 /// `sum / count`, or 0 for a count of 0.
@@ -85,6 +102,33 @@ pub(super) mod tests {
             }
         }
         (verdicts, window)
+    }
+
+    #[test]
+    fn a_latency_that_is_too_long_is_stated_in_cycles_if_there_is_a_clock() {
+        struct Clocked;
+        impl Periods for Clocked {
+            fn ended(&self) -> u32 {
+                0
+            }
+            fn period(&self) -> Time {
+                Time(1)
+            }
+            fn sample(&self, _: u32) -> Sample {
+                Sample::default()
+            }
+            fn cycle(&self) -> Option<Time> {
+                Some(Time(2_000))
+            }
+        }
+        assert_eq!(
+            too_long(&Clocked, 5_000.0, 4_000.0),
+            "mean latency 2.5 cycles including packets in flight, threshold 2.0 cycles"
+        );
+        assert_eq!(
+            too_long(&Made(Vec::new()), 5_000.0, 4_000.0),
+            "mean latency 5.0 ns including packets in flight, threshold 4.0 ns"
+        );
     }
 
     #[test]

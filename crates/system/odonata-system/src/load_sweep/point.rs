@@ -88,7 +88,7 @@ pub struct Latency {
     pub p99: Option<f64>,
     /// Largest.
     pub max: f64,
-    /// Mean, from the start on the terminal link: without the wait in the source.
+    /// Mean, from the start on the terminal link: without the software's cost of a send and the wait in the source.
     pub network_mean: f64,
     /// Half-width of the 95% confidence interval of the mean, if the method computes one.
     pub half_width: Option<f64>,
@@ -291,6 +291,7 @@ pub(super) fn zero_load(sweep: &LoadSweep) -> Result<Time, InputError> {
 struct Seen<'a> {
     samples: &'a [Sample],
     period: Time,
+    cycle: Option<Time>,
 }
 
 impl Periods for Seen<'_> {
@@ -302,6 +303,9 @@ impl Periods for Seen<'_> {
     }
     fn sample(&self, k: u32) -> Sample {
         self.samples[k as usize]
+    }
+    fn cycle(&self) -> Option<Time> {
+        self.cycle
     }
 }
 
@@ -412,6 +416,7 @@ impl Point {
         let seen = Seen {
             samples: &self.run.samples,
             period: self.sampling.period,
+            cycle: self.sampling.cycle,
         };
         match self.judge.judge(&seen, &mut self.window) {
             Verdict::GoOn if self.ended >= self.sampling.periods => Some(Outcome::Saturated(format!(

@@ -1,7 +1,7 @@
 //! The default method: batch means until the confidence interval is small enough.
 
 use super::method::{Judge, Refusal, Span, Verdict, Window};
-use super::periods::{Periods, in_flight, mean, sum};
+use super::periods::{Periods, in_flight, mean, sum, too_long};
 use odonata_units::Time;
 use serde::{Deserialize, Serialize};
 
@@ -160,11 +160,7 @@ impl SteadyJudge {
         let (waiting, age) = in_flight(periods);
         let all = (last.ejected_latency.0 as f64 + age) / (last.ejected as f64 + waiting).max(1.0);
         if all > self.threshold {
-            return Some(format!(
-                "mean latency {:.1} ns including packets in flight, threshold {:.1} ns",
-                all / 1e3,
-                self.threshold / 1e3
-            ));
+            return Some(too_long(periods, all, self.threshold));
         }
         // The first period fills the network.
         let late = |k: u32| {
