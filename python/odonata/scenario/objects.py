@@ -1442,6 +1442,12 @@ class TrainingWorkload(Table):
     size.
     """
 
+    interleave: Annotated[int, Field(ge=1)] = 1
+    """Groups of layers in a stage, which are virtual stages (interleaved 1F1B, as `--num-layers-per-virtual-
+    pipeline-stage` of Megatron-LM). More than one needs several stages, the schedule "1f1b", and micro-
+    batches that the stages divide.
+    """
+
     iterations: Annotated[int, Field(ge=0)] = 1
     """How often."""
 
