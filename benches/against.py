@@ -81,12 +81,15 @@ class Program:
     name: str
     #: The folder of its sources, and of the scenarios that it runs.
     sources: Path
+    #: The folder of the Python packages that it needs beside those of the present build.
+    packages: Path | None = None
     #: Settings that it does not know.
     unknown: set[str] = field(default_factory=set)
 
     def python(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Runs Python with this package, outside of every folder that has one."""
-        environment = os.environ | {"PYTHONPATH": str(self.sources / "python")}
+        places = [self.sources / "python", *([self.packages] if self.packages else [])]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, places))}
         return subprocess.run(
             [sys.executable, *arguments],
             cwd=CACHE,
@@ -260,8 +263,9 @@ def built(commit: str, *, own_profile: bool) -> Program:
     full = output("git", "rev-parse", "--verify", f"{commit}^{{commit}}").strip()
     place = CACHE / (full[:9] + ("-own-profile" if own_profile else ""))
     sources, library = place / "sources", place / "sources/python/odonata/_core.abi3.so"
-    if library.exists():
-        return Program(commit, sources)
+    packages = place / "packages"
+    if library.exists() and packages.exists():
+        return Program(commit, sources, packages)
     shutil.rmtree(sources, ignore_errors=True)
     sources.mkdir(parents=True)
     # A plain copy: a worktree would leave an entry in .git when target/ is removed.
@@ -281,7 +285,12 @@ def built(commit: str, *, own_profile: bool) -> Program:
     if subprocess.run(command, cwd=sources, env=environment, check=False).returncode:
         sys.exit(f"{commit} cannot be built, the reason stands above")
     shutil.copy(place / "target/release/lib_core.so", library)
-    return Program(commit, sources)
+    project = tomllib.loads((sources / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    shutil.rmtree(packages, ignore_errors=True)
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    if subprocess.run([*install, "--target", str(packages), *project["dependencies"]], check=False).returncode:
+        sys.exit(f"what {commit} needs cannot be installed, the reason stands above")
+    return Program(commit, sources, packages)
 
 
 def output(*command: str) -> str:
