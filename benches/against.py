@@ -288,7 +288,9 @@ def built(commit: str, *, own_profile: bool) -> Program:
     project = tomllib.loads((sources / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     shutil.rmtree(packages, ignore_errors=True)
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    if subprocess.run([*install, "--target", str(packages), *project["dependencies"]], check=False).returncode:
+    if subprocess.run(
+        [*install, "--target", str(packages), *project["dependencies"]], check=False
+    ).returncode:
         sys.exit(f"what {commit} needs cannot be installed, the reason stands above")
     return Program(commit, sources, packages)
 

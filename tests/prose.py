@@ -3,7 +3,7 @@
 A sentence has at most 35 words. Packets, ranks and jobs are named, not replaced by pronouns for people. A
 heading is a noun phrase or a task, no question. Spelling is American; percentages have no space. Blocks of
 code, and the length of table cells, are left out. The README has at most 120 lines, a guide 1,500 words,
-ARCHITECTURE.md 2,500, all pages together 71,500; pages that describe data of tests and studies do not count.
+ARCHITECTURE.md 2,500, all pages together 72,000; pages that describe data of tests and studies do not count.
 Comments of Rust and Python follow the rules for names and spelling, docstrings also that for sentences; texts
 of programs have American spelling. Exit code: 0, or 1 with a line `FILE:LINE: fault` for each.
 
@@ -63,8 +63,8 @@ LONGEST_GUIDE = 1_500
 LONGEST_PAGE = {"ARCHITECTURE.md": 2_500, "CHANGELOG.md": 1_200}
 LONGEST_README = 120
 
-#: Most words of all pages together: 70,000, and room for a new page.
-LONGEST_IN_ALL = 71_500
+#: Most words of all pages together: 70,000, and room for some new pages.
+LONGEST_IN_ALL = 72_000
 
 #: Reference and explanation pages in `docs`, which may be longer than guides.
 LONG = {
