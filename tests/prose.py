@@ -345,7 +345,7 @@ def size_fault_of_all(texts: Iterable[str]) -> str | None:
     """The fault of the size of all pages together; None without one.
 
     >>> size_fault_of_all(["word " * 40_000] * 2)
-    '80,000 words in all pages, more than 71,500'
+    '80,000 words in all pages, more than 72,000'
     """
     total = sum(statistics(text)[0] for text in texts)
     return f"{total:,} words in all pages, more than {LONGEST_IN_ALL:,}" if total > LONGEST_IN_ALL else None
