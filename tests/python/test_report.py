@@ -112,7 +112,8 @@ def test_the_slowdown_matrix_is_the_table_slowdown(report, results):
     everything = report.rows("slowdown-all")
     assert len(everything) == sum(len(metrics) for metrics in results.slowdown().values())
     for row in everything:
-        metric = row["metric"][0].replace(" ", "_").replace("MPI", "mpi").replace("I/O", "io")
+        metric = row["metric"][0].replace("time not computing", "non compute")
+        metric = metric.replace(" ", "_").replace("MPI", "mpi").replace("I/O", "io")
         found = results.slowdown()[row["job"][0]][metric]
         assert (row["alone"][1], row["together"][1]) == (found.alone, found.together)
 

@@ -278,8 +278,12 @@ def _after_jobs(results: Results) -> float:
 
 
 def _blame(results: Results) -> list[Finding] | None:
-    ratios = {job: metrics["elapsed"]["ratio"] for job, metrics in (_slowdowns(results) or {}).items()}
-    slowed = {job: ratio for job, ratio in ratios.items() if ratio is not None}
+    slowed = {}
+    for job, metrics in (_slowdowns(results) or {}).items():
+        # A job whose baseline is missing has no metrics.
+        ratio = metrics["elapsed"]["ratio"] if "elapsed" in metrics else None
+        if ratio is not None:
+            slowed[job] = ratio
     found = blame.findings(results, slowed)
     if found is None:
         return None
