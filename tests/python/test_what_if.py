@@ -67,6 +67,16 @@ def test_keys_of_the_machine_are_settings(batch):
     assert len(digests) == 2
 
 
+def test_a_key_that_rates_do_not_know_is_said(batch):
+    """Otherwise a ratio of 1.00 would look like a result."""
+    over = {"network.links.global.buffer": ["64 KiB", "16 KiB"], "queue.placement": ["random"]}
+    (sentence,) = odonata.what_if(batch, over, seeds=2)["sentences"]
+    assert "buffer = 16 KiB, queue.placement = random has exactly the results of" in sentence
+    assert "packets may differ" in sentence
+    over = {"network.links.global.bandwidth": ["1 GB/s", "9 GB/s"]}
+    assert "packets may differ" not in " ".join(odonata.what_if(batch, over, seeds=2)["sentences"])
+
+
 @pytest.mark.parametrize("over", [{"queue.policy": ["easyy"]}, {"queue.polic": ["easy"]}, {}])
 def test_wrong_variants_are_refused_before_a_run(batch, over):
     with pytest.raises(InputError):

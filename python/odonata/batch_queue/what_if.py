@@ -170,6 +170,11 @@ def _answer(found: Sequence[Variant], runs: Mapping[tuple[int, int], WhatIfRun],
         {seed: one for (number, seed), one in runs.items() if number == place} for place in range(len(found))
     ]
     for variant, own in zip(found, by_variant, strict=True):
+        if _is_unknown(variant, found[0], own, by_variant[0]):
+            answer["sentences"].append(
+                f"{variant.label} has exactly the results of {found[0].label}. Rates know no detours of "
+                "adaptive routing, no buffers and no traffic classes: packets may differ."
+            )
         pairs: list[WhatIfPair] = []
         for measure in MEASURES if own is not by_variant[0] else ():
             pair = _pair(by_variant[0], own, measure)
@@ -196,6 +201,16 @@ def _answer(found: Sequence[Variant], runs: Mapping[tuple[int, int], WhatIfRun],
     if not answer["sentences"] and len(runs) == count:
         answer["sentences"].append(f"No variant is known to differ from {found[0].label}.")
     return answer
+
+
+def _is_unknown(
+    variant: Variant, first: Variant, own: Mapping[int, WhatIfRun], of_first: Mapping[int, WhatIfRun]
+) -> bool:
+    """Whether another machine gives the results of the first one: rates may not know the key."""
+    keys = [key for key, value in variant.values.items() if value != first.values[key]]
+    of_machine = bool(keys) and all(key.partition(".")[0] not in settings.KEYS for key in keys)
+    equal = all(seed in of_first and of_first[seed]["digest"] == one["digest"] for seed, one in own.items())
+    return of_machine and bool(own) and equal
 
 
 def _words(pair: Paired, seeds: int) -> str:
