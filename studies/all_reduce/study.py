@@ -26,6 +26,7 @@ from study_tools.passage import Passage  # noqa: E402
 from study_tools.table import Table  # noqa: E402
 
 import odonata  # noqa: E402
+from odonata.base.wording import counted  # noqa: E402
 
 STORED, PUBLISHED = HERE / "data" / "measured.json", HERE / "data" / "published.json"
 PASSAGE = Passage("all-reduce.md", "<!-- bandwidths: studies/all_reduce/study.py page -->", "<!-- end -->")
@@ -122,7 +123,7 @@ def figure() -> Figure:
             )
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
-        axes.set_title(f"{hosts} host{'s' if hosts > 1 else ''} of 8 GPUs")
+        axes.set_title(f"{counted(hosts, 'host')} of 8 GPUs")
         axes.legend(loc="lower right", fontsize=7.5, handlelength=2.2, borderpad=0.1)
     ticks = ("1 MiB", "16 MiB", "256 MiB", "4 GiB")
     every[0].set_xticks([bytes_of[size] for size in ticks], [size.replace(" ", "\n") for size in ticks])

@@ -16,6 +16,8 @@ from odonata.analysis.measured import counted_by, needed, offers
 from odonata.scenario import agreement, run_fidelity
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from odonata.answers.summary import (
         JobSummary,
         LinkSummary,
@@ -78,6 +80,7 @@ def collect(results: Results) -> Summary:
     """The summary of `results`; values that do not apply are None."""
     run = results.run
     fidelity = run_fidelity.of_scenario(run.get("scenario", {}))
+    slowdowns = _slowdowns(results)
     return {
         "name": run.get("scenario", {}).get("name"),
         "outcome": results.outcome,
@@ -110,10 +113,10 @@ def collect(results: Results) -> Summary:
         "efficiency": model_summary.efficiency(results),
         "inference": model_summary.inference(results),
         "nccl": nccl_bandwidth.of_results(results),
-        "blame": _blame(results),
+        "blame": _blame(results, slowdowns),
         "blame_estimate": blame.estimate(results),
         "lost_time": _lost_time(results),
-        "slowdown": _slowdowns(results),
+        "slowdown": slowdowns,
         "failed_baselines": results.failed_baselines,
         "single_job": bool(run.get("scenario", {}).get("run", {}).get("baselines"))
         and not run.get("baselines"),
@@ -277,9 +280,9 @@ def _after_jobs(results: Results) -> float:
     return max(0.0, simulated_s - max(ends, default=simulated_s))
 
 
-def _blame(results: Results) -> list[Finding] | None:
+def _blame(results: Results, slowdowns: Mapping[str, Mapping[str, Ratio]] | None) -> list[Finding] | None:
     slowed = {}
-    for job, metrics in (_slowdowns(results) or {}).items():
+    for job, metrics in (slowdowns or {}).items():
         # A job whose baseline is missing has no metrics.
         ratio = metrics["elapsed"]["ratio"] if "elapsed" in metrics else None
         if ratio is not None:

@@ -313,9 +313,18 @@ def about(ids: Sequence[str], one: str, several: str) -> str:
     >>> about([str(id) for id in range(8)], "has no time limit", "have no time limit")
     '8 jobs have no time limit: 0, 1, 2, 3, 4 and 3 more.'
     """
-    shown = ", ".join(id[:LONGEST_SHOWN] for id in ids[:SHOWN_IDS])
-    more = f" and {len(ids) - SHOWN_IDS} more" if len(ids) > SHOWN_IDS else ""
-    return f"{counted(len(ids), 'job')} {one if len(ids) == 1 else several}: {shown}{more}."
+    return f"{counted(len(ids), 'job')} {one if len(ids) == 1 else several}: {first_of(ids, len(ids))}."
+
+
+def first_of(ids: Sequence[str], count: int) -> str:
+    """The first ids of `count` jobs, and how many more there are.
+
+    >>> first_of(["a", "b"], 9)
+    'a, b and 7 more'
+    """
+    shown = ids[:SHOWN_IDS]
+    more = f" and {count - len(shown)} more" if count > len(shown) else ""
+    return ", ".join(id[:LONGEST_SHOWN] for id in shown) + more
 
 
 def ranges(nodes: list[int]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from odonata.base.terminal import console, explain, show_table, table
 from odonata.base.wording import counted, duration, factor, share
-from odonata.batch_queue.job_list import SHOWN_IDS
+from odonata.batch_queue.job_list import first_of
 from odonata.batch_queue.what_if import MEASURES
 from odonata.running.progress import LiveLine
 
@@ -83,12 +83,11 @@ def show(answer: Batch | dict[str, Any], stream: TextIO | None = None) -> None:
 
 def lowered(answer: Batch | dict[str, Any]) -> str:
     """Which jobs wanted more than the machine gives them alone."""
-    count, first = answer["clipped_jobs"], answer["clipped"][:SHOWN_IDS]
-    more = f" and {count - len(first)} more" if count > len(first) else ""
+    count = answer["clipped_jobs"]
     subject, whose = ("job", "it alone; its") if count == 1 else ("jobs", "them alone; their")
     return (
         f"{count} {subject} wanted more than the machine gives {whose} rates were lowered: "
-        f"{', '.join(first)}{more} (rates_lowered in batch_jobs.parquet)."
+        f"{first_of(answer['clipped'], count)} (rates_lowered in batch_jobs.parquet)."
     )
 
 

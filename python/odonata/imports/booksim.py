@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 
 from odonata.base import foreign
+from odonata.base.wording import counted
 from odonata.errors import InputError, call
 from odonata.imports import anynet, network_graph
 from odonata.imports.draft import Draft, number
@@ -91,15 +92,6 @@ def parse(text: str, path: Path) -> dict[str, str]:
     return found
 
 
-def _cycles(count: int) -> str:
-    """A time in clock cycles, as a value of TOML.
-
-    >>> _cycles(1), _cycles(3)
-    ('"1 cycle"', '"3 cycles"')
-    """
-    return f'"{count} cycle{"" if count == 1 else "s"}"'
-
-
 class _Import:
     """One configuration."""
 
@@ -173,8 +165,8 @@ class _Import:
         returns = f"BookSim's channel latency + {self.from_('credit_delay')}"
         for name, latency in latencies.items():
             table = f"network.links.{name}"
-            self.draft.put(table, "latency", _cycles(latency))
-            self.draft.put(table, "credit_delay", _cycles(latency + delay), returns)
+            self.draft.put(table, "latency", f'"{counted(latency, "cycle")}"')
+            self.draft.put(table, "credit_delay", f'"{counted(latency + delay, "cycle")}"', returns)
             self.draft.put(table, "buffer", f'"{buffer} flits"', self.from_("vc_buf_size"))
 
     def routing(self, names: dict[str, dict[str, str]]) -> None:
@@ -304,7 +296,7 @@ class _Import:
         returns = f"BookSim's channel latency + {self.from_('credit_delay')}"
         for name in ("terminal", "local"):
             table = f"network.links.{name}"
-            self.draft.put(table, "credit_delay", _cycles(1 + delay), returns)
+            self.draft.put(table, "credit_delay", f'"{counted(1 + delay, "cycle")}"', returns)
             self.draft.put(table, "buffer", f'"{buffer} flits"', self.from_("vc_buf_size"))
         self.routing({"min": {"algorithm": '"shortest-paths"'}, "none": {"algorithm": '"shortest-paths"'}})
         self.draft.leave(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from matplotlib.figure import Figure
-from study_tools.figures import BAND, COLORS, MARKERS, REFERENCE, Drawing, panels
+from study_tools.figures import BAND, COLORS, MARKERS, REFERENCE, Drawing, legend, panels, rows
 
 from real_machines_study import table
 from real_machines_study.entries import entries
@@ -33,10 +33,9 @@ def draw() -> Figure:
     ticks = [0.1, 0.2, 0.5, 1, 2, 5, 10]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
-    axes.set_yticks(range(len(machines)), machines)
-    axes.invert_yaxis()
+    rows(axes, machines)
     axes.set_xlabel("Odonata / published (shaded: within 20%)")
-    picture.legend(loc="outside lower center", ncols=3)
+    legend(picture, axes, 3)
     return picture
 
 
