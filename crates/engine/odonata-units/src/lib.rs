@@ -14,12 +14,13 @@
 //! In files and at the Python boundary, a quantity is a string with a number and a unit; [`UnitError`] lists what is
 //! refused. A number without a unit is refused, too.
 //!
-//! The crate also has [`SplitMix64`], the random number generator of all crates, and [`catch_panic`]: it is the only
-//! crate that all others share.
+//! The crate also has [`SplitMix64`], the random number generator of all crates, [`catch_panic`] and [`counted`]: it is the
+//! only crate that all others share.
 
 mod bandwidth;
 mod bytes;
 mod caught_panic;
+mod counted;
 mod filled;
 mod name;
 mod number;
@@ -35,6 +36,7 @@ mod wall_time;
 pub use bandwidth::Bandwidth;
 pub use bytes::Bytes;
 pub use caught_panic::{catch_panic, is_panic_caught};
+pub use counted::counted;
 pub use filled::Filled;
 pub use name::check_name;
 pub use number::Number;

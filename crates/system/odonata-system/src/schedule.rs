@@ -18,6 +18,7 @@ use odonata_engine::{Partition, ThreadTrial, Time};
 use odonata_network::lookahead::{self, LinkDelays};
 use odonata_network::{FLIT_CREDIT_BYTES, Footprint, hand_over_of};
 use odonata_topology::{LinkClass, Topology, partition};
+use odonata_units::counted;
 
 /// Caches of a core: a machine with more state than this runs in clusters on one thread.
 const LAST_CACHE: u64 = 8 << 20;
@@ -328,12 +329,11 @@ impl<'a> Survey<'a> {
     }
 
     fn threads_in_words(&self) -> String {
-        let plural = |n: u32, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
         let each = match self.resources.processes {
             0 | 1 => String::new(),
             processes => format!(" in each of {processes} processes"),
         };
-        let (threads, cores) = (plural(self.threads, "thread"), plural(self.resources.cores, "core"));
+        let (threads, cores) = (counted(self.threads, "thread"), counted(self.resources.cores, "core"));
         format!("{threads}{each} on {cores}")
     }
 }

@@ -40,7 +40,6 @@ pub mod collective;
 mod command_line;
 pub mod compute;
 pub mod cosmoflow;
-mod counted;
 pub mod crystal_router;
 pub mod data_loader;
 pub mod fill_boundary;

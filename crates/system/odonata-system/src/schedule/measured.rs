@@ -1,11 +1,11 @@
 //! What a run that measured its threads says of them.
 
 use odonata_engine::{ThreadFigures, ThreadTrial};
+use odonata_units::counted;
 
 /// Which number of threads handled most events, and why.
 pub(crate) fn in_words(figures: &ThreadFigures) -> String {
-    let plural = if figures.threads == 1 { "" } else { "s" };
-    let mut text = format!("{} thread{plural}", figures.threads);
+    let mut text = counted(figures.threads as u64, "thread");
     if figures.share < 0.9 {
         text += &format!(" for {:.0}% of the events", 100.0 * figures.share);
     }

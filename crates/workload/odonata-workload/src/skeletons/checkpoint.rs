@@ -1,8 +1,7 @@
 //! Checkpointing: all ranks write to one file, or each to its own, repeatedly.
 
-use odonata_units::{Bytes, Time};
+use odonata_units::{Bytes, Time, counted};
 
-use super::counted::counted;
 use super::two_phase::{CollectiveIo, Progress, TwoPhase};
 use super::{Parameters, barrier, fsync};
 use crate::program::check_length;

@@ -3,12 +3,11 @@
 //! An iteration is: compute; the collective; mark. With `overlap` it is: begin the collective; compute; wait for it;
 //! mark. Only the collective itself synchronizes the ranks.
 
-use odonata_units::{Bytes, Filled, Problem, Time};
+use odonata_units::{Bytes, Filled, Problem, Time, counted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Parameters;
-use super::counted::counted;
 use crate::collective::Algorithm;
 use crate::collective::choice::{self, AlgorithmSizes};
 use crate::program::check_length;

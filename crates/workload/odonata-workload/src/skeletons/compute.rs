@@ -1,11 +1,10 @@
 //! Computation only: a job that occupies its nodes and sends nothing.
 
-use odonata_units::Time;
+use odonata_units::{Time, counted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Parameters;
-use super::counted::counted;
 use crate::program::check_length;
 use crate::{Cursor, Op, OpKind, Program};
 

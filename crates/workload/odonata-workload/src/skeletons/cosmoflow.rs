@@ -1,8 +1,7 @@
 //! CosmoFlow: training of a neural network on data read during the run.
 
-use odonata_units::{Bytes, Time};
+use odonata_units::{Bytes, Time, counted};
 
-use super::counted::counted;
 use super::{Parameters, allreduce};
 use crate::program::check_length;
 use crate::{Cursor, Op, OpKind, Program, Request};

@@ -12,13 +12,12 @@
 //! 1% of the matrix (standard deviation 0.11%; the others are near rank 999, at most 3.8% off). The matrix does not
 //! show the number of rounds.
 
-use odonata_units::{Bytes, Problem, Time};
+use odonata_units::{Bytes, Problem, Time, counted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use super::Parameters;
-use super::counted::counted;
 use crate::program::check_length;
 use crate::{Comm, Cursor, Op, OpKind, Program, Request, Source, Tag};
 

@@ -18,13 +18,12 @@ mod flags;
 use std::borrow::Cow;
 use std::fmt;
 
-use odonata_units::{Bytes, Problem};
+use odonata_units::{Bytes, Problem, counted};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::counted::counted;
 use super::{Parameters, barrier};
 use crate::program::check_length;
 use crate::{Cursor, FileCall, Op, OpKind, Program};

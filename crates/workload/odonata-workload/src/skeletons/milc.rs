@@ -1,8 +1,7 @@
 //! MILC: lattice quantum chromodynamics on a 4-D torus.
 
-use odonata_units::{Bytes, Time};
+use odonata_units::{Bytes, Time, counted};
 
-use super::counted::counted;
 use super::{Parameters, allreduce, halo};
 use crate::grid::Grid;
 use crate::program::check_length;

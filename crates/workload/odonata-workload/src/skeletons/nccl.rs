@@ -34,12 +34,11 @@
 //! latency + bytes / rate at least, whatever share of the links is free: then the latencies of the channels do not
 //! overlap with each other's transfers, and the ring takes the 2 (p - 1) (latency + n / (p C rate)) of NCCL's estimate.
 
-use odonata_units::{Bandwidth, Bytes, Filled, PerByte, Problem, Time};
+use odonata_units::{Bandwidth, Bytes, Filled, PerByte, Problem, Time, counted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Parameters;
-use super::counted::counted;
 use crate::op::PROC_NULL;
 use crate::program::check_length;
 use crate::{After, Comm, Cursor, Op, OpId, OpKind, Program, Source, Tag};

@@ -1,11 +1,10 @@
 //! Ping-pong: two ranks alternately send each other a message, as in mpptest, NetPIPE and `osu_latency`.
 
-use odonata_units::{Bytes, OneOrMany, Problem, Time};
+use odonata_units::{Bytes, OneOrMany, Problem, Time, counted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Parameters;
-use super::counted::counted;
 use crate::program::check_length;
 use crate::{Comm, Cursor, Op, OpKind, Program, Source, Tag};
 

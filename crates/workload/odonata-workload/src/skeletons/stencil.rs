@@ -1,8 +1,7 @@
 //! An MPI stencil: halo exchange in one to four dimensions.
 
-use odonata_units::{Bytes, Time};
+use odonata_units::{Bytes, Time, counted};
 
-use super::counted::counted;
 use super::{Parameters, allreduce, halo};
 use crate::grid::{Grid, balanced};
 use crate::program::check_length;

@@ -36,9 +36,8 @@ pub mod model;
 mod params;
 pub mod schedule;
 
-use odonata_units::{Bytes, Time};
+use odonata_units::{Bytes, Time, counted};
 
-use super::counted::counted;
 use crate::program::check_length;
 use crate::{Algorithm, Collective, Comm, Cursor, Group, Op, OpKind, Parallelism, Program, Request, Source, Tag};
 use layout::Layout;

@@ -1,7 +1,8 @@
-//! Counts in descriptions of programs.
+//! Counts in texts.
 
 /// A count with its noun: `1 iteration`, `5 iterations`.
-pub(super) fn counted(count: u32, noun: &str) -> String {
+pub fn counted(count: impl Into<u64>, noun: &str) -> String {
+    let count = count.into();
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}")
 }
@@ -12,6 +13,9 @@ mod tests {
 
     #[test]
     fn one_is_singular() {
-        assert_eq!([0, 1, 2].map(|n| counted(n, "step")), ["0 steps", "1 step", "2 steps"]);
+        assert_eq!(
+            [0u32, 1, 2].map(|n| counted(n, "step")),
+            ["0 steps", "1 step", "2 steps"]
+        );
     }
 }
