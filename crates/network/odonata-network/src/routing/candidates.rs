@@ -114,13 +114,8 @@ fn lightest_drawn<T, C: Choice + ?Sized>(
     mut draw: impl FnMut(&mut C) -> Option<T>,
     less: impl Fn(&mut C, &T, &T) -> bool,
 ) -> Option<T> {
-    let draws = choice.draws(candidates);
-    if draws == 0 {
-        return None;
-    }
-    // Usually the only one.
-    let mut best: Option<T> = draw(choice);
-    for _ in 1..draws {
+    let mut best: Option<T> = None;
+    for _ in 0..choice.draws(candidates) {
         let Some(found) = draw(choice) else { continue };
         best = match best {
             Some(other) if !less(choice, &found, &other) => Some(other),

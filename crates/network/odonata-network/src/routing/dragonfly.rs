@@ -17,6 +17,7 @@
 //! The levels of virtual channels are in [`levels`].
 
 mod levels;
+mod only_cables;
 
 pub(super) use levels::Levels;
 pub use levels::VcRule;
@@ -27,6 +28,7 @@ use super::{
 };
 use levels::{CASES, Stage};
 use odonata_topology::{Dragonfly, Gateway, LinkClass, Peer, Topology};
+use only_cables::{OnlyCables, PortsToGroups};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -108,10 +110,16 @@ pub(super) const ALGORITHMS: Table<Algorithm> = &[
     ),
 ];
 
+/// Links between routers on the longest minimal path, and on the longest detour through a group. Paths are compared with
+/// these lengths, whichever they have.
+const MINIMAL_HOPS: u32 = 3;
+const DETOUR_HOPS: u32 = 5;
+
 /// A routing algorithm on a dragonfly.
 #[derive(Debug)]
 pub struct DragonflyRouting {
     dragonfly: Dragonfly,
+    only_cables: OnlyCables,
     algorithm: Algorithm,
     intermediate: Intermediate,
     divert: Divert,
@@ -138,6 +146,7 @@ impl DragonflyRouting {
     ) -> Self {
         let levels = Levels::new(algorithm, intermediate);
         DragonflyRouting {
+            only_cables: OnlyCables::new(&dragonfly),
             dragonfly,
             algorithm,
             intermediate,
@@ -213,7 +222,7 @@ impl DragonflyRouting {
     }
 
     /// The next port of a shortest path to router `to`, and the global port behind it as in [`Path::remote`].
-    #[inline]
+    #[inline(always)]
     fn toward_router(
         &self,
         router: u32,
@@ -229,7 +238,7 @@ impl DragonflyRouting {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn toward_via(&self, router: u32, here: u32, via: u32, choice: &mut (impl Choice + ?Sized)) -> (u32, u32) {
         match self.intermediate {
             Intermediate::Group => self.toward_group(router, here, via, choice),
@@ -241,6 +250,9 @@ impl DragonflyRouting {
     /// one; and that router's global port.
     #[inline(always)]
     fn toward_group(&self, router: u32, here: u32, group: u32, choice: &mut (impl Choice + ?Sized)) -> (u32, u32) {
+        if let Some(ports) = self.only_cables.ports(&self.dragonfly, router, here) {
+            return ports.toward(group);
+        }
         let gateways = self.dragonfly.gateways(here, group);
         let step = |gateway: &Gateway| {
             if gateway.router == router {
@@ -285,29 +297,70 @@ impl DragonflyRouting {
         if self.algorithm == Algorithm::Ugal && header.notes & MOVED != 0 {
             return None;
         }
-        // The lengths are those of the longest minimal path and the longest detour, whichever paths are taken.
+        let own_only = header.notes & MOVED != 0 && self.divert == Divert::OwnGlobalPorts;
+        if !own_only
+            && self.intermediate == Intermediate::Group
+            && self.rule != VcRule::Phase
+            && let Some(ports) = self.only_cables.ports(&self.dragonfly, router, here)
+        {
+            return Some(self.choose_group(ports, (here, goal), header, choice));
+        }
         let path = |(port, remote), hops| Path { port, hops, remote };
         let beyond = choice.knows_beyond();
-        let own_only = header.notes & MOVED != 0 && self.divert == Divert::OwnGlobalPorts;
         let (via, other) = super::lightest_path(self.candidates, choice, |choice| {
             if own_only {
                 let (via, port) = self.via_of_own_port(router, goal, choice)?;
-                return Some((via, path((port, NOWHERE), 5)));
+                return Some((via, path((port, NOWHERE), DETOUR_HOPS)));
             }
             let via = match self.rule {
                 VcRule::Phase => self.any_via(here, goal, choice)?,
                 VcRule::Stage | VcRule::Codes => self.random_via(here, goal, choice),
             };
-            let path = path(self.toward_via(router, here, via, choice), 5);
+            let path = path(self.toward_via(router, here, via, choice), DETOUR_HOPS);
             choice.prepare(path.port);
             Some((via, path))
         })?;
-        let minimal = path(self.toward_router(router, here, home, goal, choice), 3);
+        let minimal = path(self.toward_router(router, here, home, goal, choice), MINIMAL_HOPS);
         if other.is_like(&minimal, beyond) || !choice.divert(minimal, other) {
             return Some(minimal.port);
         }
         header.via = via;
         Some(other.port)
+    }
+
+    /// The same through a random group, where every pair of groups has one cable.
+    // A function of its own, so that the loop has the registers.
+    #[inline(never)]
+    fn choose_group(
+        &self,
+        ports: PortsToGroups<'_>,
+        (here, goal): (u32, u32),
+        header: &mut Header,
+        choice: &mut (impl Choice + ?Sized),
+    ) -> u32 {
+        let path = |group, hops| {
+            let (port, remote) = ports.toward(group);
+            Path { port, hops, remote }
+        };
+        let beyond = choice.knows_beyond();
+        let groups = self.dragonfly.shape().groups;
+        let mut lightest: Option<(u32, Path)> = None;
+        for _ in 0..choice.draws(self.candidates) {
+            let via = super::other_group(groups, here, goal, choice);
+            let found = path(via, DETOUR_HOPS);
+            choice.prepare(found.port);
+            if lightest.is_none_or(|(_, other)| !other.is_like(&found, beyond) && choice.lighter_path(found, other)) {
+                lightest = Some((via, found));
+            }
+        }
+        let minimal = path(goal, MINIMAL_HOPS);
+        match lightest {
+            Some((via, other)) if !other.is_like(&minimal, beyond) && choice.divert(minimal, other) => {
+                header.via = via;
+                other.port
+            }
+            _ => minimal.port,
+        }
     }
 
     /// Decides whether a packet from `router` to `home` in the same group goes over another router of the group, and
@@ -445,14 +498,19 @@ impl FamilyRouting for DragonflyRouting {
             let port = self.dragonfly.local_port(router, to.0);
             return Some(self.take_of_class((port, LinkClass::Local), header, here == goal));
         }
-        let [only] = self.dragonfly.gateways(here, to.1) else {
-            return None;
+        let port = match self.only_cables.ports(&self.dragonfly, router, here) {
+            Some(ports) => ports.toward(to.1),
+            None => match self.dragonfly.gateways(here, to.1) {
+                [only] if only.router == router => (only.port, NOWHERE),
+                [only] => (self.dragonfly.local_port(router, only.router), only.port),
+                _ => return None,
+            },
         };
-        let port = match only.router == router {
-            true => (only.port, LinkClass::Global),
-            false => (self.dragonfly.local_port(router, only.router), LinkClass::Local),
+        let class = match port.1 {
+            NOWHERE => LinkClass::Global,
+            _ => LinkClass::Local,
         };
-        Some(self.take_of_class(port, header, here == goal))
+        Some(self.take_of_class((port.0, class), header, here == goal))
     }
 
     #[inline]
@@ -535,5 +593,77 @@ mod tests {
                 assert!(cables.len() <= 1 + 2 * others, "{source} {target}: {cables:?}");
             }
         }
+    }
+
+    /// Answers from numbers that depend on nothing but their order; loads are those of the ports, modulo a prime.
+    struct Drawn(odonata_units::SplitMix64);
+
+    impl Choice for Drawn {
+        fn pick(&mut self, n: u32) -> u32 {
+            (self.0.next() % u64::from(n)) as u32
+        }
+        fn lighter(&mut self, a: u32, b: u32) -> bool {
+            a * 5 % 7 < b * 5 % 7
+        }
+        fn divert(&mut self, minimal: Path, other: Path) -> bool {
+            (minimal.hops, other.hops) == (3, 5) && self.lighter(other.port, minimal.port)
+        }
+        fn room(&mut self, _: u32, _: u8) -> bool {
+            true
+        }
+    }
+
+    /// The table of only cables is a shortcut: without it, all decisions are the same.
+    #[test]
+    fn decisions_do_not_depend_on_the_table_of_only_cables() {
+        let shape = odonata_topology::DragonflyShape {
+            groups: 9,
+            routers: 4,
+            nodes: 2,
+            global_ports: 2,
+            cables: None,
+        };
+        let graph = Dragonfly::new(shape, odonata_topology::Arrangement::Relative).unwrap();
+        let topology = graph.topology();
+        let mut detours = 0;
+        for algorithm in [
+            Algorithm::Minimal,
+            Algorithm::Valiant,
+            Algorithm::Ugal,
+            Algorithm::ProgressiveAdaptive,
+        ] {
+            let routing = || {
+                let (via, divert, rule) = (Intermediate::Group, Divert::Any, VcRule::Stage);
+                DragonflyRouting::new(graph.clone(), algorithm, via, divert, rule, 2)
+            };
+            let (tabled, mut searching) = (routing(), routing());
+            searching.only_cables = OnlyCables::default();
+            assert!(tabled.only_cables.ports(&graph, 0, 0).is_some());
+            assert!(searching.only_cables.ports(&graph, 0, 0).is_none());
+            let decide = |routing: &DragonflyRouting, router, mut header, choice: &mut Drawn| {
+                let step = routing.fixed_step(router, &mut header);
+                (
+                    step.unwrap_or_else(|| routing.decide(router, &mut header, choice)),
+                    header,
+                )
+            };
+            for (source, target) in (0..topology.routers()).flat_map(|r| (0..topology.nodes()).map(move |n| (r, n))) {
+                let seed = u64::from(source * topology.nodes() + target);
+                let [mut a, mut b] = [0, 1].map(|_| Drawn(odonata_units::SplitMix64::new(seed)));
+                let (mut at, mut header) = (source, Header::new(target));
+                while at != topology.node_router(target) {
+                    let (decision, next) = decide(&tabled, at, header, &mut a);
+                    assert_eq!(
+                        (decision, next),
+                        decide(&searching, at, header, &mut b),
+                        "{source} {target} at {at}"
+                    );
+                    header = next;
+                    at = topology.neighbour(decision.port).expect("a cable between routers");
+                }
+                detours += u32::from(header.via != NOWHERE);
+            }
+        }
+        assert!(detours > 0);
     }
 }
