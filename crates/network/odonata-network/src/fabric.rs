@@ -121,7 +121,7 @@ impl<P: Payload> Fabric<P> {
     /// A period is zero.
     pub fn sample(&mut self, sampling: Sampling) {
         assert!(sampling.period > Time::ZERO, "a sampling period takes no time");
-        self.shared.flow.observers.statistics.sample(sampling);
+        self.shared.flow.observers.sample(sampling);
         self.variant = smallest_variant(&self.carriers, &self.shared);
     }
 
@@ -138,7 +138,7 @@ impl<P: Payload> Fabric<P> {
     /// Starts to count router ports separately in the intervals of `period`, if there is a time series; call before the
     /// first event.
     pub fn record_links(&mut self, period: LinkPeriod) {
-        self.shared.flow.observers.statistics.record_links(period);
+        self.shared.flow.observers.record_links(period);
     }
 
     /// Starts to record the queues of links over time; call before the first event.
@@ -152,17 +152,13 @@ impl<P: Payload> Fabric<P> {
         let setup = &self.shared.setup;
         let widest = LinkClass::ALL.map(|class| setup.vcs.width(class)).into_iter().max();
         let channels = usize::from(widest.unwrap_or(1)) * usize::from(setup.params.classes.count());
-        self.shared
-            .flow
-            .observers
-            .queues
-            .record(recording, channels.max(1), own);
+        (self.shared.flow.observers).record_queues(recording, channels.max(1), own);
         self.variant = smallest_variant(&self.carriers, &self.shared);
     }
 
     /// The run ends at `now`: instruments ignore later facts, such as credits that return during the audit.
     pub fn end_recording(&mut self, now: Time) {
-        self.shared.flow.observers.queues.end_at(now);
+        self.shared.flow.observers.end_recording(now);
     }
 
     /// Submits a message to the NIC of its source, where it joins the queue at `at` (later than now). Returns its slot.
@@ -280,6 +276,6 @@ impl<P: Payload> Fabric<P> {
             _ => return,
         };
         flow.lines::<Plain>(link).into_iter().for_each(CacheLine::prefetch);
-        flow.observers.statistics.prefetch(link);
+        flow.observers.prefetch(link);
     }
 }

@@ -168,9 +168,7 @@ impl Flow {
     /// Prefetches what the instruments keep of the waits at `link`.
     #[inline(always)]
     pub(crate) fn prefetch_waits<M: Uses>(&self, link: u32) {
-        if M::BLAME {
-            self.observers.prefetch_waits(link, self.first_vc::<M>(link));
-        }
+        self.observers.prefetch_waits::<M>(link, || self.first_vc::<M>(link));
     }
 
     /// Prefetches what the instruments keep of the owners that wait at `link`. The rest is in the cache.
@@ -193,9 +191,8 @@ impl Flow {
     /// Receives a loss of a packet from another part, or of a packet there that has freed a buffer.
     pub(crate) fn import_loss<M: Mode>(&mut self, loss: RemoteLoss) {
         let Flow { observers, links, .. } = self;
-        let lost = &mut observers.contention.lost;
         let first_vc = |link| links.first_vc::<M>(links.port(link));
-        lost.import::<M>(loss, first_vc, |buffer| links.buffer(buffer));
+        observers.loss_enters_part::<M>(loss, first_vc, |buffer| links.buffer(buffer));
     }
 
     /// Virtual channel `at`, numbered over all links.
@@ -229,9 +226,9 @@ impl Flow {
             .message_waits::<M>(link, self.ports.trusted::<M>(link), (slot, owner), now);
     }
 
-    /// Closes, for the instruments, the waits that last at `now`.
-    pub(crate) fn close_waits(&mut self, now: Time) {
-        self.observers.contention.close(self.ports.iter(), now);
+    /// States the end of the run at `now`.
+    pub(crate) fn run_ends(&mut self, now: Time) {
+        self.observers.run_ends(self.ports.iter(), now);
     }
 
     /// The id of wake-ups of the sending port of `link`.

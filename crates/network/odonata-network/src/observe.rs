@@ -10,6 +10,7 @@
 //! | [`Saturation`] | of router ports: how long the buffers behind the link are exhausted |
 //! | [`Queues`] | of chosen links: how full buffers are, how many packets wait, how long the link stalls |
 //! | [`Contention`] | which traffic delays which ([`blame`]), and what each message loses by its waits ([`lost`]) |
+//! | [`FlitWaits`] | the same of single flits, by the facts of pipelined routers ([`PipelineObserver`]) |
 //!
 //! An instrument checks for itself whether it is on, first by the compiled feature set ([`Uses`]): what a scenario does
 //! not use is not compiled into its handlers. To add an instrument, implement the facts that it needs and add it to
@@ -18,20 +19,26 @@
 pub(crate) mod blame;
 mod contention;
 mod facts;
-pub(crate) mod lost;
+mod flit_waits;
+mod lost;
+mod pipeline_facts;
 pub(crate) mod queues;
-pub(crate) mod saturation;
+mod results;
+mod saturation;
+mod setup;
 pub(crate) mod statistics;
 
 pub(crate) use blame::{BlameLedger, has_input_lines};
-pub(crate) use contention::Contention;
+use contention::Contention;
 pub(crate) use facts::{
     FlitDeparture, LinkDeparture, MessageDeparture, Observed, Observer, PackedTag, PacketDelivery, Tag,
 };
-pub(crate) use lost::{LostTime, OwnWait};
-pub(crate) use queues::Queues;
+pub(crate) use flit_waits::FlitWaits;
+pub(crate) use pipeline_facts::{PassedFlit, PipelineObserver};
+use queues::Queues;
 pub(crate) use saturation::Saturation;
-pub(crate) use statistics::{Statistics, Transmission};
+use statistics::Statistics;
+pub(crate) use statistics::Transmission;
 
 use crate::boundary::RemoteLoss;
 use crate::features::Uses;
@@ -45,10 +52,10 @@ use odonata_topology::LinkClass;
 /// The instruments of a part of the fabric.
 #[derive(Debug)]
 pub(crate) struct Observers {
-    pub(crate) statistics: Statistics,
-    pub(crate) saturation: Saturation,
-    pub(crate) queues: Queues,
-    pub(crate) contention: Contention,
+    statistics: Statistics,
+    saturation: Saturation,
+    queues: Queues,
+    contention: Contention,
 }
 odonata_engine::journalled!(Observers {
     statistics,
@@ -102,16 +109,18 @@ pass_on! {
 }
 
 impl Observers {
-    /// Whether an instrument follows single credits, so that they cannot be merged.
+    /// Prefetches the counters of `link`.
     #[inline(always)]
-    pub(crate) fn follow_credits<M: Uses>(&self) -> bool {
-        self.queues.is_on::<M>() || self.contention.lost.is_on::<M>()
+    pub(crate) fn prefetch(&self, link: u32) {
+        self.statistics.prefetch(link);
     }
 
     /// Prefetches what the instruments keep of the waits at `link` and at its channels from `channel` on.
     #[inline(always)]
-    pub(crate) fn prefetch_waits(&self, link: u32, channel: u32) {
-        self.contention.blame.prefetch(link, channel);
+    pub(crate) fn prefetch_waits<M: Uses>(&self, link: u32, channel: impl FnOnce() -> u32) {
+        if M::BLAME {
+            self.contention.blame.prefetch(link, channel());
+        }
     }
 
     /// Prefetches what the instruments keep of the owners that wait at `link`.
@@ -153,11 +162,6 @@ impl Observers {
         }
     }
 
-    /// The tag of the credit for the buffer that the next flit at `front` leaves.
-    pub(crate) fn tag_of_front<M: Uses>(&mut self, front: u32) -> Tag {
-        Tag(self.contention.lost.share_of_front::<M>(front))
-    }
-
     /// Releases the tag of a flit, whose credit has its own tag.
     #[inline(always)]
     pub(crate) fn release_tag<M: Uses>(&mut self, tag: Tag) {
@@ -179,14 +183,6 @@ impl Observers {
             let lost = &mut self.contention.lost;
             lost.rooms
                 .frees::<M>(&mut lost.losses.vectors, (channel(), owner), due, tag.0);
-        }
-    }
-
-    /// The front packet of input virtual channel `at`, of `owner`, has left at `until`, while others wait.
-    pub(crate) fn front_is_left<M: Uses>(&mut self, (at, owner): (u32, Traffic), until: Time, tag: Tag) {
-        if self.contention.lost.is_on::<M>() {
-            let line = self.contention.blame.line_of_buffer(at);
-            (self.contention.lost).was_in_front::<M>(line, owner, until, tag.0);
         }
     }
 
@@ -252,6 +248,17 @@ impl Observers {
         if self.contention.lost.is_kept() {
             self.contention.lost.forget_message::<M>(slot);
         }
+    }
+
+    /// A loss arrives from another part: of a packet, or of a packet there that has freed a buffer. `first_vc` maps a
+    /// link, `buffer` an input buffer, by their numbers in the machine to those here.
+    pub(crate) fn loss_enters_part<M: Mode>(
+        &mut self,
+        loss: RemoteLoss,
+        first_vc: impl FnOnce(u32) -> u32,
+        buffer: impl FnOnce(u32) -> u32,
+    ) {
+        self.contention.lost.import::<M>(loss, first_vc, buffer);
     }
 
     /// Sets the losses of the message in slot `slot`, of `owner`, from before its submission.

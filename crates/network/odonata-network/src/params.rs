@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use odonata_engine::Time;
 use odonata_topology::LinkClass;
-use odonata_units::{Bandwidth, Bytes, PerByte, mix64};
+use odonata_units::{Bandwidth, Bytes, PerByte};
 
 use crate::flow::VcRanges;
 pub use crate::flow::VirtualChannels;
@@ -225,17 +225,6 @@ impl NetworkParams {
             Some(rate) if to_node && rate.0 < link.0 => rate,
             _ => link,
         }
-    }
-
-    /// Whether the waits of the packet that node `source` sends at `start` are recorded; a node starts one packet at a
-    /// time.
-    #[inline]
-    pub(crate) fn samples(&self, source: u32, start: Time) -> bool {
-        self.blame
-            && (self.blame_sampling == 1 || {
-                let random = mix64(mix64(u64::from(source)) ^ start.0) >> 32;
-                (random * u64::from(self.blame_sampling)) >> 32 == 0
-            })
     }
 
     /// Whether some interface is slower than its link.

@@ -2,7 +2,7 @@
 
 use odonata_units::Time;
 
-use crate::observe::{Contention, Counters, Observers, OccupancySeries};
+use crate::observe::Observers;
 use crate::servers::ServerParts;
 use crate::settings::{DrainPolicy, LostReads, Policy};
 use crate::sharing::Turns;
@@ -31,11 +31,7 @@ impl ServersBuilder {
         }
         let parts = ServerParts::new(params);
         let (servers, devices) = (parts.params.len(), parts.devices.len() as usize);
-        let observers = Observers {
-            counters: Counters::new(servers, devices),
-            occupancy: OccupancySeries::off(),
-            contention: Contention::off(),
-        };
+        let observers = Observers::new(servers, devices);
         Ok(ServersBuilder(Servers { parts, observers }))
     }
 
@@ -53,7 +49,7 @@ impl ServersBuilder {
     /// Lets jobs with these weights share the servers as [`Sharing`](crate::settings::Sharing) says, and counts what each job commits.
     pub fn shared_by(mut self, weights: &[f64]) -> Self {
         let Servers { parts, observers } = &mut self.0;
-        observers.counters.count_jobs(weights.len());
+        observers.count_jobs(weights.len());
         parts.index.count_jobs(weights.len());
         let fair = |params: &ServerParams| params.manager.sharing != Default::default();
         if parts.params.iter().any(fair) {
@@ -71,7 +67,7 @@ impl ServersBuilder {
             let at_job_end = any(|policy| policy.drain == DrainPolicy::JobEnd);
             let ahead = any(|policy| policy.read_ahead.0 > 0);
             parts.stages = Stages::new(parts.params.len(), ahead);
-            observers.counters.count_tiers(tiers, jobs);
+            observers.count_tiers(tiers, jobs);
             if at_job_end {
                 parts.reserves.remember_ends(jobs);
             }
@@ -115,7 +111,7 @@ impl ServersBuilder {
     /// is.
     pub fn with_occupancy(mut self, interval: Time, servers: u32) -> Self {
         let own = self.0.parts.params.len();
-        self.0.observers.occupancy = OccupancySeries::new(interval, own, servers);
+        self.0.observers.record_occupancy(interval, own, servers);
         self
     }
 
@@ -124,14 +120,14 @@ impl ServersBuilder {
     /// [`with_faults`](Self::with_faults) first.
     pub fn with_blame(mut self, jobs: u16, interval: Option<Time>, charges_faults: bool) -> Self {
         let Servers { parts, observers } = &mut self.0;
-        observers.contention = Contention::new(parts, jobs, interval, charges_faults);
+        observers.record_waits(parts, jobs, interval, charges_faults);
         self
     }
 
     /// Records the waits of single requests, if there is a ledger.
     pub fn with_losses(mut self) -> Self {
         let Servers { parts, observers } = &mut self.0;
-        observers.contention.record_requests(parts);
+        observers.record_requests(parts);
         self
     }
 }

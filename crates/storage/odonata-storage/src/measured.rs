@@ -126,7 +126,7 @@ impl<'a> MeasuredServers<'a> {
 
     /// The metrics of `server` so far.
     pub fn metrics(self, server: u32) -> Metrics {
-        let mut sum = *self.observers.counters.server(server);
+        let mut sum = *self.observers.counters().server(server);
         for (_, device) in self.device_metrics(server) {
             sum.bytes_written += device.bytes_written;
             sum.device_writes += device.writes;
@@ -145,7 +145,7 @@ impl<'a> MeasuredServers<'a> {
             let metrics = DeviceMetrics {
                 // Devices count their own seeks: the model defines a seek.
                 seeks: self.parts.devices.seeks(device),
-                ..*self.observers.counters.device(device)
+                ..*self.observers.counters().device(device)
             };
             (self.parts.devices.params(device), metrics)
         })
@@ -172,17 +172,17 @@ impl<'a> MeasuredServers<'a> {
 
     /// When the last byte of a write of `job` came to a device, if any did.
     pub fn last_commit(self, job: u16) -> Option<Time> {
-        self.observers.counters.last_commit(job)
+        self.observers.counters().last_commit(job)
     }
 
     /// The metrics of each tier and job: tier, job, metrics; empty with one tier.
     pub fn tier_metrics(self) -> impl Iterator<Item = (u8, u16, TierMetrics)> + use<'a> {
-        self.observers.counters.tiers()
+        self.observers.counters().tiers()
     }
 
     /// The stage metrics of each job; empty without a lower tier.
     pub fn stage_metrics(self) -> impl Iterator<Item = (u16, StageMetrics)> + use<'a> {
-        self.observers.counters.stages()
+        self.observers.counters().stages()
     }
 
     /// The places of the bytes of each tier and job, at servers with an index; empty with one tier.
@@ -232,32 +232,32 @@ impl<'a> MeasuredServers<'a> {
     /// Resources in use, integrated until `now`, by interval (counted from 0) and server. Empty without a series; missing elements are
     /// zero.
     pub fn occupancy(self, now: Time) -> BTreeMap<(u64, u32), Occupancy> {
-        self.observers.occupancy.until(now)
+        self.observers.occupancy().until(now)
     }
 
     /// The waiting times between jobs by server, resource, victim and culprit, in this order, summed over the devices of a server;
     /// empty without a ledger.
     pub fn blame(self) -> impl Iterator<Item = ServerCharge> + use<'a> {
-        self.observers.contention.charges(self.parts).into_iter()
+        self.observers.contention().charges(self.parts).into_iter()
     }
 
     /// The same as a time series, if one is kept.
     pub fn blame_series(self) -> impl Iterator<Item = ServerWaitSeries> + use<'a> {
-        self.observers.contention.series()
+        self.observers.contention().series()
     }
 
     /// The end of the time series, if there are any.
     pub fn series_end(self) -> Option<Time> {
         let ends = [
-            self.observers.contention.ledger().series_end(),
-            self.observers.occupancy.end(),
+            self.observers.contention().ledger().series_end(),
+            self.observers.occupancy().end(),
         ];
         ends.into_iter().flatten().min()
     }
 
     /// Time in which devices served requests of `job`, summed, in ps; zero without a ledger.
     pub fn device_time_ps(self, job: u16) -> u128 {
-        self.observers.contention.device_time_ps(job)
+        self.observers.contention().device_time_ps(job)
     }
 
     /// Requests open at all servers.
@@ -344,7 +344,7 @@ impl<'a> MeasuredServers<'a> {
             gone[usize::from(job)] += losses.lost() + losses.dropped;
         }
         parts.index.audit(|device| parts.space.used(device), &gone)?;
-        self.observers.contention.ledger().audit()
+        self.observers.contention().ledger().audit()
     }
 
     /// Adds all metrics to a digest of results, by server.
@@ -355,6 +355,6 @@ impl<'a> MeasuredServers<'a> {
                 digest.text(&format!("{metrics:?}"));
             }
         }
-        self.observers.contention.ledger().results(digest);
+        self.observers.contention().ledger().results(digest);
     }
 }

@@ -25,8 +25,8 @@ pub use charges::{
     DIRECTORY, DeviceAccess, FAULT, LOCK, METADATA_FAULT, RESERVED, RESOURCES, RequestLoss, RequestWaits,
     SERVER_RESOURCES, ServerCharge, ServerWaitSeries, THREAD,
 };
-pub(crate) use contention::Contention;
-pub(crate) use counters::Counters;
+use contention::Contention;
+use counters::Counters;
 pub use counters::{DeviceMetrics, Metrics, StageMetrics, TierMetrics};
 pub(crate) use facts::{BlockStep, Observer, Staged};
 pub(crate) use lock_waits::LockWaits;
@@ -34,7 +34,7 @@ pub use lock_waits::{LockCharge, LockMetrics};
 pub use metadata_waits::MetadataCharge;
 pub(crate) use metadata_waits::{MetadataWaits, ObservedCall};
 pub use occupancy::Occupancy;
-pub(crate) use occupancy::OccupancySeries;
+use occupancy::OccupancySeries;
 
 use odonata_device::Access;
 use odonata_engine::{Mode, Time};
@@ -45,9 +45,9 @@ use crate::servers::ServerParts;
 /// The instruments of a set of servers.
 #[derive(Debug)]
 pub(crate) struct Observers {
-    pub(crate) counters: Counters,
-    pub(crate) occupancy: OccupancySeries,
-    pub(crate) contention: Contention,
+    counters: Counters,
+    occupancy: OccupancySeries,
+    contention: Contention,
 }
 odonata_engine::journalled!(Observers {
     counters,
@@ -107,4 +107,68 @@ pass_on! {
     fn sync_ends_wait(now: Time, sync: u32);
     fn blocks_have_left(now: Time, server: u32);
     fn levels_change(now: Time, server: u32);
+    fn run_ends(now: Time);
+}
+
+/// Which instruments are on.
+impl Observers {
+    /// Counters of `servers` servers with `devices` devices; all other instruments are off.
+    pub(crate) fn new(servers: usize, devices: usize) -> Observers {
+        Observers {
+            counters: Counters::new(servers, devices),
+            occupancy: OccupancySeries::off(),
+            contention: Contention::off(),
+        }
+    }
+
+    /// Counts what each of `jobs` jobs commits.
+    pub(crate) fn count_jobs(&mut self, jobs: usize) {
+        self.counters.count_jobs(jobs);
+    }
+
+    /// Counts the bytes of `tiers` tiers and `jobs` jobs.
+    pub(crate) fn count_tiers(&mut self, tiers: usize, jobs: usize) {
+        self.counters.count_tiers(tiers, jobs);
+    }
+
+    /// Keeps a time series of resources in use for `own` servers of a machine with `servers` in all.
+    pub(crate) fn record_occupancy(&mut self, interval: Time, own: usize, servers: u32) {
+        self.occupancy = OccupancySeries::new(interval, own, servers);
+    }
+
+    /// Keeps a ledger of waits, see [`ServersBuilder::with_blame`](crate::ServersBuilder::with_blame).
+    pub(crate) fn record_waits(
+        &mut self,
+        parts: &ServerParts,
+        jobs: u16,
+        interval: Option<Time>,
+        charges_faults: bool,
+    ) {
+        self.contention = Contention::new(parts, jobs, interval, charges_faults);
+    }
+
+    /// Records the waits of single requests too, if there is a ledger.
+    pub(crate) fn record_requests(&mut self, parts: &ServerParts) {
+        self.contention.record_requests(parts);
+    }
+}
+
+/// What they have recorded, for reports and for the instruments of hosts.
+impl Observers {
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    pub(crate) fn occupancy(&self) -> &OccupancySeries {
+        &self.occupancy
+    }
+
+    pub(crate) fn contention(&self) -> &Contention {
+        &self.contention
+    }
+
+    /// The waits and accesses of single requests that the last input began or ended, if they are recorded.
+    pub(crate) fn take_waits(&mut self, parts: &ServerParts) -> RequestWaits {
+        self.contention.take_waits(parts)
+    }
 }

@@ -14,7 +14,7 @@ mod lower_tier;
 mod parts;
 mod requests;
 
-use odonata_engine::{Mode, journalled};
+use odonata_engine::{Mode, Plain, journalled};
 use odonata_units::Time;
 
 use crate::measured::MeasuredServers;
@@ -42,12 +42,12 @@ impl Servers {
 
     /// The waits and accesses of single requests that the last input began or ended, if they are recorded.
     pub fn take_waits(&mut self) -> RequestWaits {
-        self.observers.contention.take_waits(&self.parts)
+        self.observers.take_waits(&self.parts)
     }
 
     /// Charges the open waits at `now`, the end of the run; requests may still be open.
     pub fn charge_open_waits(&mut self, now: Time) {
-        self.observers.contention.close(&self.parts, now);
+        self.observers.run_ends::<Plain>(&self.parts, now);
     }
 
     /// A request arrives at `server`, with the number of its lock if it has one. A server that is away ignores it.

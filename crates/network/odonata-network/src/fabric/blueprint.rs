@@ -13,7 +13,7 @@ use crate::flow::{Coupling, Flow, Links, OutPort, VcNumbers, VcRanges};
 use crate::fluid::Fluid;
 use crate::nic::exchanges::Exchanges;
 use crate::nic::{Nics, send_queues};
-use crate::observe::{BlameLedger, Contention, LostTime, Observers, Queues, Saturation, Statistics};
+use crate::observe::Observers;
 use crate::params::{NetworkParams, VirtualChannels};
 use crate::remote_congestion::RemoteCongestion;
 use crate::route_computation::RouteComputation;
@@ -21,7 +21,7 @@ use crate::router::AnyRouter;
 use crate::router::input_queued::{PORTS_LAST, heads_first};
 use crate::routing::Routing;
 use crate::settings::{Queues as MessageQueues, RouterModel, Switching};
-use odonata_engine::{Pool, Time};
+use odonata_engine::{Plain, Pool, Time};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -109,20 +109,6 @@ impl Blueprint {
             routers.clone(),
             nodes.clone(),
         );
-        let blame = match params.blame {
-            true => BlameLedger::new(&links, &params),
-            false => BlameLedger::off(),
-        };
-        let (lines, places) = match (params.lost_time, params.lost_places) {
-            (false, _) => (0, Vec::new()),
-            (true, false) => (blame.lines(), Vec::new()),
-            (true, true) => (blame.lines(), blame.places(&links)),
-        };
-        let fronts = match params.router {
-            RouterModel::Pipelined => links.buffers + (links.len() - links.ports),
-            RouterModel::InputQueued | RouterModel::OutputQueued => 0,
-        };
-        let lost = LostTime::new(lines, places, fronts as usize);
         let first_wake_up_id = match has_fifos(&params) && heads_first(&params) {
             true => PORTS_LAST,
             false => 0,
@@ -143,15 +129,10 @@ impl Blueprint {
             && self.routing.waits_for_room()
             && !takes_any
             && all_channels(self.vcs, &params).iter().all(|&n| n <= OutPort::MASKED);
-        // First-come arbitration chooses among several channels by the credits counted so far, and blame asks whether
-        // packets wait when a credit is counted.
-        let counts_early = own_channel_alone && !vcs.are_several() && !params.blame;
-        let observers = Observers {
-            statistics: Statistics::new(&params, n_links as usize, nodes.clone()),
-            saturation: Saturation::new(links.ports, params.router == RouterModel::Pipelined),
-            queues: Queues::default(),
-            contention: Contention { blame, lost },
-        };
+        let observers = Observers::new(&params, &links, nodes.clone());
+        // First-come arbitration chooses among several channels by the credits counted so far, and instruments may
+        // ask whether packets wait when a credit is counted.
+        let counts_early = own_channel_alone && !vcs.are_several() && !observers.follow_owners::<Plain>();
         let coupling = Coupling::new(&params, &links, routers.clone());
         let mut fabric = Fabric {
             carriers: Carriers {

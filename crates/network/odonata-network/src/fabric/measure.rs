@@ -11,14 +11,12 @@ use std::collections::BTreeMap;
 impl<P: Payload> Fabric<P> {
     /// The measurements of this part so far.
     pub fn measured(&self) -> Measured {
-        let (stats, saturation) = (
-            &self.shared.flow.observers.statistics,
-            &self.shared.flow.observers.saturation,
-        );
-        let (flow, of_links) = (&self.shared.flow, (0..).zip(stats.links().iter()));
+        let (flow, observers) = (&self.shared.flow, &self.shared.flow.observers);
+        let stats = observers.statistics();
+        let of_links = (0..).zip(stats.links().iter());
         let of_links = of_links.map(|(link, counted)| LinkStats {
             saturation: if link < flow.links.ports {
-                saturation.of_link(link)
+                observers.saturation_of(link)
             } else {
                 counted.stall
             },
@@ -58,7 +56,7 @@ impl<P: Payload> Fabric<P> {
     /// The recorded queues, with the credits that are still in flight.
     fn queues(&self) -> Vec<QueueSeries> {
         let flow = &self.shared.flow;
-        flow.observers.queues.series(|see| {
+        flow.observers.queue_series(|see| {
             for link in 0..flow.links.len() {
                 let first = flow.links.first_vc::<Plain>(link);
                 flow.each_credit(link, |due, vc, flits| see(first + u32::from(vc), u32::from(flits), due));

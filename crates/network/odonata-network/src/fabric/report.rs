@@ -39,7 +39,7 @@ impl<P: Payload> Fabric<P> {
                 ));
             }
         }
-        self.shared.flow.observers.contention.blame.ledger().audit()?;
+        self.shared.flow.observers.audit()?;
         Carrier::<P>::audit(&self.carriers)
     }
 
@@ -65,48 +65,48 @@ impl<P: Payload> Fabric<P> {
 
     /// Statistics of this part's links: router ports in the topology's order, then the NICs.
     pub fn link_stats(&self) -> &Store<LinkStats> {
-        self.shared.flow.observers.statistics.links()
+        self.shared.flow.observers.statistics().links()
     }
 
     /// Statistics of the nodes as receivers.
     pub fn node_stats(&self) -> &RangeStore<NodeStats> {
-        self.shared.flow.observers.statistics.nodes()
+        self.shared.flow.observers.statistics().nodes()
     }
 
     /// Statistics per traffic.
     pub fn traffic_stats(&self) -> &Store<TrafficStats> {
-        self.shared.flow.observers.statistics.traffic()
+        self.shared.flow.observers.statistics().traffic()
     }
 
     /// Packet latency per traffic, from its start on the terminal link and from creation.
     pub fn latencies(&self) -> (&Histogram, &Histogram) {
-        self.shared.flow.observers.statistics.latencies()
+        self.shared.flow.observers.statistics().latencies()
     }
 
     /// The time series: per interval one cell per traffic, then one per link class. Empty cells are left out.
     pub fn series(&self) -> impl Iterator<Item = (usize, &SeriesCell)> + '_ {
-        self.shared.flow.observers.statistics.series().iter()
+        self.shared.flow.observers.statistics().series().iter()
     }
 
     /// The counts of sampling period `period`; empty unless [`Fabric::sample`] has been called.
     pub fn sampled(&self, period: u32) -> Sample {
-        self.shared.flow.observers.statistics.sampled_in(period)
+        self.shared.flow.observers.statistics().sampled_in(period)
     }
 
     /// The end of the time series, which is bounded so that short intervals in a long run do not fill the memory.
     pub fn series_end(&self) -> Option<Time> {
-        let own = self.shared.flow.observers.statistics.series_end();
-        let waits = self.shared.flow.observers.contention.blame.ledger().series_end();
-        let queues = self.shared.flow.observers.queues.end();
-        let ends = own.into_iter().chain(waits).chain(queues);
-        ends.chain(self.carriers.fluid.series_end()).min()
+        let ends = [
+            self.shared.flow.observers.series_end(),
+            self.carriers.fluid.series_end(),
+        ];
+        ends.into_iter().flatten().min()
     }
 
     /// Waits between traffics per link, sorted by link, resource, victim, culprit; empty unless
     /// [`NetworkParams::blame`] is set.
     pub fn blame(&self) -> Vec<LinkCharge> {
         let flow = &self.shared.flow;
-        let mut charges = flow.observers.contention.charges(&flow.links);
+        let mut charges = flow.observers.charges(&flow.links);
         charges.extend(self.carriers.fluid.charges());
         merge(&mut charges);
         charges
@@ -114,24 +114,19 @@ impl<P: Payload> Fabric<P> {
 
     /// The same over time, if there is a time series; waits of flows and of packets are separate.
     pub fn blame_series(&self) -> impl Iterator<Item = WaitSeries> + '_ {
-        self.shared
-            .flow
-            .observers
-            .contention
-            .blame
-            .series()
-            .chain(self.carriers.fluid.blame_series())
+        let of_packets = self.shared.flow.observers.wait_series();
+        of_packets.chain(self.carriers.fluid.blame_series())
     }
 
     /// The completed waits of packets of `traffic`, summed one by one: the charges must have the same sum.
     pub fn waited(&self, traffic: u16) -> Waited {
-        self.shared.flow.observers.contention.blame.ledger().waited(traffic)
+        self.shared.flow.observers.waited(traffic)
     }
 
     /// Closes the blame ledger at `now`, when a run ends before all packets have arrived.
     pub fn close_waits(&mut self, now: Time) {
-        self.carriers.packets.router.close_waits(&mut self.shared.flow, now);
-        self.shared.flow.close_waits(now);
+        self.carriers.packets.router.run_ends(&mut self.shared.flow, now);
+        self.shared.flow.run_ends(now);
         self.carriers.fluid.close_waits(&self.shared.messages, now);
     }
 

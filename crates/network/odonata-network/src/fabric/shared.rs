@@ -83,10 +83,8 @@ impl<P: Payload> Shared<P> {
     /// `packet` begins to wait for a channel, numbered over all links, of a router port.
     #[inline]
     pub(crate) fn joins_output<M: Uses>(&mut self, channel: (u32, u32), packet: u32, now: Time) {
-        if M::BLAME {
-            let observed = Observed::new(packet, self.packets.trusted::<M>(packet));
-            self.flow.packet_waits::<M>(channel, observed, now);
-        }
+        let observed = Observed::new(packet, self.packets.trusted::<M>(packet));
+        self.flow.packet_waits::<M>(channel, observed, now);
     }
 
     /// Creates a packet of traffic class `class` at its NIC, on this channel of its link, from the first of the
@@ -120,7 +118,7 @@ impl<P: Payload> Shared<P> {
             // Not used with pipelined routers.
             vc: channel,
             class,
-            flags: PacketFlags::new(M::BLAME && self.setup.params.samples(m.source, injected)),
+            flags: PacketFlags::new(self.flow.observers.sample_waits::<M>(m.source, injected)),
             hops: 0,
             terms: VcTerms::default(),
         };

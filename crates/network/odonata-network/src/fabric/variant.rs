@@ -14,14 +14,12 @@ pub(super) fn smallest_variant<P>(carriers: &Carriers, shared: &Shared<P>) -> Va
         || nics.has_peer_queues::<Plain>()
         || shared.exchanges.are_on();
     let observers = &shared.flow.observers;
-    let extras = observers.statistics.has_samples()
-        || observers.queues.are_recorded()
+    let extras = observers.need_extras()
         || shared.remote.is_on::<Plain>()
         || router.input_queued().is_some_and(|router| router.has_fifos::<Plain>())
         || shared.setup.params.limits_nics()
         || shared.flow.coupling.is_on::<Plain>();
-    let blame = shared.setup.params.blame;
-    let lost = blame && shared.setup.params.lost_time;
+    let (blame, lost) = observers.need_blame();
     match (control || extras, blame, lost) {
         (true, ..) => Variant::Everything,
         (false, _, true) => Variant::Traced,

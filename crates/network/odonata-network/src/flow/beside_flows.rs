@@ -108,11 +108,11 @@ impl<P: Payload> Shared<P> {
     fn report_links<C: HandlerContext>(&mut self, ctx: &mut C, router: u32, delay: Time) {
         let (flow, boundary) = (&mut self.flow, &mut self.boundary);
         let (here, at) = (self.setup.routers.contains(&KEEPER), ctx.now() + delay);
-        let (ports, blamed) = (&flow.ports, C::BLAME && self.setup.params.blame);
+        let (ports, follows_owners) = (&flow.ports, flow.observers.follow_owners::<C>());
         (flow.coupling).report(ctx, &flow.links, router, |ctx, used, own| {
             let LinkPart { link, part, note } = used;
             // The last owner on the link stands for all.
-            let owner = blamed.then(|| ports.get(own).holder);
+            let owner = follows_owners.then(|| ports.get(own).holder);
             if here {
                 ctx.send(KEEPER, at, FabricEvent::LinkUse { link, part, note }.into());
             } else {

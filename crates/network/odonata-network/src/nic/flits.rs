@@ -120,7 +120,7 @@ impl Nics {
             true => shared.messages.get(message).traffic,
             false => shared.flow.port::<C>(number).holder,
         };
-        if C::BLAME && shared.setup.params.blame {
+        if shared.flow.observers.follow_owners::<C>() {
             // Otherwise credits are counted when they are needed.
             shared.flow.count_flit_credits::<C>(number, now);
         }

@@ -10,7 +10,7 @@
 //!
 //! An owner is a [`Traffic`]: a job's MPI or its I/O. The rule is the same for all router models. With output queues,
 //! `CREDIT` is room in the queue, which includes flits in flight downstream. Pipelined routers apply the rule to each
-//! flit: see `waits.rs` there.
+//! flit: see [`FlitWaits`](super::FlitWaits).
 //!
 //! A message waits at its NIC from its submission until its first packet starts, and whenever its next packet lacks a
 //! credit; not while its own packets occupy the link. Delays by congestion control are charged to the message's own
@@ -26,6 +26,7 @@ use odonata_blame::lost::LostAt;
 use odonata_blame::{Cause, Charge, Hold, Ledger, Taker};
 use odonata_engine::{Plain, Store, Time};
 use odonata_topology::LinkClass;
+use odonata_units::mix64;
 
 /// The link was busy.
 pub(crate) const LINK: Cause = 0;
@@ -159,6 +160,16 @@ impl BlameLedger {
             outputs,
             uncounted: params.router == RouterModel::OutputQueued,
             sampling: params.blame_sampling,
+        }
+    }
+
+    /// Whether the waits at routers of a packet that starts from node `source` at `start` are recorded: drawn by a hash,
+    /// one in [`sampling`](Self::sampling).
+    #[inline(always)]
+    pub(super) fn samples(&self, source: u32, start: Time) -> bool {
+        self.sampling == 1 || {
+            let random = mix64(mix64(u64::from(source)) ^ start.0) >> 32;
+            (random * u64::from(self.sampling)) >> 32 == 0
         }
     }
 

@@ -4,13 +4,13 @@
 //! [`blame`]: super::blame
 //! [`lost`]: super::lost
 
-use super::blame::{BlameLedger, CREDIT, INPUT, LINK, LinkCharge, held_until};
+use super::blame::{BlameLedger, CREDIT, INPUT, LINK, held_until};
 use super::facts::{
     FlitDeparture, LinkDeparture, MessageDeparture, Observed, Observer, PackedTag, PacketDelivery, Tag,
 };
 use super::lost::{LostTime, Waiter};
 use crate::features::Uses;
-use crate::flow::{Links, OutPort};
+use crate::flow::OutPort;
 use crate::message::Traffic;
 use crate::packet::Packet;
 use odonata_blame::lost::Vector;
@@ -19,9 +19,9 @@ use odonata_engine::{Plain, Time};
 
 /// The blame ledger, and the lost time of messages if it is on.
 #[derive(Debug)]
-pub(crate) struct Contention {
-    pub(crate) blame: BlameLedger,
-    pub(crate) lost: LostTime,
+pub(super) struct Contention {
+    pub(super) blame: BlameLedger,
+    pub(super) lost: LostTime,
 }
 odonata_engine::journalled!(Contention { blame, lost });
 
@@ -347,13 +347,13 @@ impl Contention {
     }
 
     /// The losses to others of the flit of `owner` that last freed space behind `channel`.
-    pub(crate) fn room_vector(&self, channel: u32, owner: Traffic) -> Vector {
+    pub(super) fn room_vector(&self, channel: u32, owner: Traffic) -> Vector {
         let made = self.blame.freed.get(channel).at;
         self.lost.rooms.made(channel, owner, made).unwrap_or(Vector::EMPTY)
     }
 
-    /// Closes the waits that last until `now`, the end of a run. `ports` are the sending sides of all links.
-    pub(crate) fn close<'a>(&mut self, ports: impl Iterator<Item = &'a OutPort>, now: Time) {
+    /// See [`Observers::run_ends`](super::Observers::run_ends).
+    pub(super) fn close<'a>(&mut self, ports: impl Iterator<Item = &'a OutPort>, now: Time) {
         if !self.blame.is_on::<Plain>() {
             return;
         }
@@ -364,10 +364,5 @@ impl Contention {
             let (head, line) = (*self.blame.heads.get(buffer), self.blame.line_of_buffer(buffer));
             self.blame.ledger.charge::<Plain>(line, now, head, INPUT);
         }
-    }
-
-    /// All charges, sorted by link, resource, victim, culprit.
-    pub(crate) fn charges(&self, links: &Links) -> Vec<LinkCharge> {
-        self.blame.charges(links)
     }
 }

@@ -60,10 +60,10 @@ impl AnyRouter {
         }
     }
 
-    /// Closes the waits that last at `now`.
-    pub(crate) fn close_waits(&mut self, flow: &mut Flow, now: Time) {
+    /// States the end of the run at `now`.
+    pub(crate) fn run_ends(&mut self, flow: &mut Flow, now: Time) {
         if let AnyRouter::Pipelined(router) = self {
-            router.close_waits(flow, now);
+            router.run_ends(flow, now);
         }
     }
 }

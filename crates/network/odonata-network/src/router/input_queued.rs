@@ -173,7 +173,7 @@ impl InputQueued {
         shared.flow.prefetch_credits(feeder);
         let flits = shared.setup.flits(p.bytes);
         let (port, asked, terms) = shared.route::<C>(&WholePackets, router, (packet, hops), flits, now);
-        shared.flow.observers.statistics.prefetch(port);
+        shared.flow.observers.prefetch(port);
         shared.flow.prefetch_waits::<C>(port);
         shared.remote.load_grows(ctx, &shared.flow.links, port, flits);
         let out = *shared.flow.port::<C>(port);

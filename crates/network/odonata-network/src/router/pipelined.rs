@@ -24,19 +24,17 @@
 
 mod allocator;
 mod arrivals;
-pub(crate) mod channels;
+mod channels;
 mod clock;
 mod congestion;
 mod cycle;
 mod in_vc;
 mod inbox;
-mod losses;
 mod priority;
 mod requests;
 mod round_robin;
 mod settings;
 pub(crate) mod stall;
-mod waits;
 
 use super::{Router, VcAvailability};
 use crate::boundary::RemoteCredit;
@@ -46,17 +44,19 @@ use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::flow::{Flow, Links, Upstream};
 use crate::nic::Nics;
-use crate::observe::Tag;
+use crate::observe::{FlitWaits, Tag};
 use crate::params::NetworkParams;
 use crate::routing::Routing;
 use crate::settings::{InjectionVc, Switching};
 use crate::{FabricEvent, Notice, Payload, Traffic};
 use allocator::{Allocators, Pointers};
-use channels::{Channels, RouterLayout};
+pub(crate) use channels::{Channels, RouterLayout};
+pub(crate) use clock::Subcycle;
+pub(crate) use cycle::Traversal;
+pub(crate) use in_vc::{InVc, Stage};
 use inbox::Inboxes;
 use odonata_engine::{Store, Time};
 use std::ops::Range;
-use waits::Waits;
 
 /// The id of router 0's cycles among wake-ups; that of router `r` is `r` less. Ids are far above those of links and
 /// unique per router: the order of cycles at one instant does not depend on which component requested them.
@@ -108,7 +108,8 @@ pub(crate) struct Pipelined {
     /// Per switch input, which of its virtual channels goes first among those for the same output.
     turns: Store<u8>,
     allocators: Allocators,
-    waits: Waits,
+    /// The instrument; stated facts are in [`PipelineObserver`](crate::observe::PipelineObserver).
+    observer: FlitWaits,
     /// The next traffic class of each input port.
     input_classes: ClassScheduler,
     /// Temporary: the traffic classes that had flits for a port in a step, but lacked a virtual channel or a credit, as
@@ -125,7 +126,7 @@ odonata_engine::journalled!(Pipelined {
     switch_outputs,
     turns,
     allocators,
-    waits,
+    observer,
     input_classes
 });
 
@@ -171,10 +172,7 @@ impl Pipelined {
             switch_inputs: Store::filled(inputs, 0),
             switch_outputs: Store::filled(ports, 0),
             turns: Store::filled(inputs, 0),
-            waits: match params.blame {
-                true => Waits::new(count, ports),
-                false => Waits::new(0, 0),
-            },
+            observer: FlitWaits::new(params, count, ports),
             allocators: Allocators::new(most(|layout| layout.vcs), most(|layout| layout.ports), speedup),
             channels,
             input_classes: ClassScheduler::new(&params.classes, ports as u32),
@@ -187,22 +185,16 @@ impl Pipelined {
         let of = |count: u64, size: usize| count.saturating_mul(size as u64);
         let inputs = ports.saturating_mul(u64::from(params.pipeline.input_speedup));
         let of_a_router = Channels::BYTES_PER_ROUTER + size_of::<Clock>() + Inboxes::bytes(params);
-        let of_waits = if params.blame {
-            (Waits::BYTES_PER_CHANNEL, Waits::BYTES_PER_PORT)
-        } else {
-            (0, 0)
-        };
+        let of_waits = FlitWaits::bytes(params, ports, channels);
         let of_classes = if params.classes.count() > 1 {
             ClassScheduler::BYTES_PER_LINK
         } else {
             0
         };
         of(routers, of_a_router)
-            .saturating_add(of(
-                channels,
-                Channels::BYTES_PER_CHANNEL + 2 * allocator::POINTER + of_waits.0,
-            ))
-            .saturating_add(of(ports, allocator::POINTER + of_waits.1 + of_classes))
+            .saturating_add(of(channels, Channels::BYTES_PER_CHANNEL + 2 * allocator::POINTER))
+            .saturating_add(of(ports, allocator::POINTER + of_classes))
+            .saturating_add(of_waits)
             .saturating_add(of(inputs, allocator::POINTER + size_of::<u8>()))
     }
 
@@ -280,9 +272,9 @@ impl Pipelined {
         }
     }
 
-    /// Closes the waits that last at `now`.
-    pub(crate) fn close_waits(&mut self, flow: &mut Flow, now: Time) {
-        self.waits.close(&self.channels, flow, now);
+    /// States the end of the run at `now`.
+    pub(crate) fn run_ends(&mut self, flow: &mut Flow, now: Time) {
+        self.observer.run_ends(&self.channels, flow, now);
     }
 }
 

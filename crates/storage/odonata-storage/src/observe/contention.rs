@@ -21,7 +21,7 @@ mod waits;
 
 use odonata_blame::{Cause, Histories, Ledger, Place};
 use odonata_device::Access;
-use odonata_engine::{GrowableStore, Mode, NIL, Plain, Store, Time};
+use odonata_engine::{GrowableStore, Mode, NIL, Store, Time};
 
 use super::accesses::Accesses;
 use super::charges::{FAULT, RequestLoss, RequestWaits, ServerCharge, ServerWaitSeries};
@@ -165,16 +165,6 @@ impl Contention {
         })
     }
 
-    /// Charges the open waits at `now`, the end of the run.
-    pub(crate) fn close(&mut self, parts: &ServerParts, now: Time) {
-        if self.is_on() {
-            for line in 0..parts.devices.len() * LINES {
-                self.charge_until::<Plain>(parts, now, line);
-            }
-            self.close_caches(parts, now);
-        }
-    }
-
     /// The resource of `line` was held until `until`, by `by` if that is known; otherwise `settle` names the holder later.
     fn held_until<M: Mode>(&mut self, line: u32, until: Time, by: Option<(u16, Cause)>) {
         if self.histories.is_on() {
@@ -315,6 +305,16 @@ impl Contention {
 }
 
 impl Observer for Contention {
+    /// Charges the open waits.
+    fn run_ends<M: Mode>(&mut self, parts: &ServerParts, now: Time) {
+        if self.is_on() {
+            for line in 0..parts.devices.len() * LINES {
+                self.charge_until::<M>(parts, now, line);
+            }
+            self.close_caches::<M>(parts, now);
+        }
+    }
+
     #[inline]
     fn request_waits_for_space<M: Mode>(&mut self, parts: &ServerParts, now: Time, request: u32) {
         if self.is_on() {

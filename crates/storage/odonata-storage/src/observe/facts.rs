@@ -181,4 +181,8 @@ pub(crate) trait Observer {
     /// The resources of `server` in use may have changed.
     #[inline(always)]
     fn levels_change<M: Mode>(&mut self, parts: &ServerParts, now: Time, server: u32) {}
+
+    /// The run ends; requests may still be open.
+    #[inline(always)]
+    fn run_ends<M: Mode>(&mut self, parts: &ServerParts, now: Time) {}
 }

@@ -10,7 +10,7 @@ use crate::Payload;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::flow::Flow;
-use crate::observe::{Observed, Observer};
+use crate::observe::{Observed, Observer, PipelineObserver};
 use crate::packet::{Packet, Route, VcTerms};
 use crate::routing::Unloaded;
 use odonata_engine::{NIL, Pool, Time};
@@ -61,7 +61,7 @@ impl Pipelined {
         let &Arrivals { first, flits, .. } = self.inboxes.slots.trusted::<M>(slot);
         if first[0] != NIL {
             let cycle = self.channels.timing.beginning(number);
-            let last = match self.ordered || self.overtaking || M::BLAME {
+            let last = match self.ordered || self.overtaking || self.observer.follows_heads::<M>() {
                 true => self.take_heads_in_order::<M>(shared, router, slot, (now, cycle)),
                 false => self.take_heads::<M>(shared, router, slot, (now, cycle)),
             };
@@ -118,7 +118,7 @@ impl Pipelined {
         let mut last = Time::ZERO;
         for &(order, packet) in &came {
             let arrival = before + Time(order >> 32);
-            self.waits.head_comes::<M>(&self.channels, shared, packet);
+            self.observer.head_arrives::<M>(&self.channels, shared, packet);
             self.arrive::<M>(shared, (router, layout), packet, (arrival, cycle));
             last = last.max(arrival);
         }
@@ -188,10 +188,8 @@ impl Pipelined {
             let BodyFlit { arrival, buffer, next } = *self.inboxes.flits.trusted::<M>(at);
             if arrival <= now {
                 self.channels.vcs.edit_trusted::<M>(buffer).present += 1;
-                if self.waits.are_charged::<M>() {
-                    self.waits
-                        .flit_may_wait::<M>(&self.channels, flow, buffer, self.channels.timing.cycle_at(now));
-                }
+                let cycle = || self.channels.timing.cycle_at(now);
+                (self.observer).body_flit_arrives::<M>(&self.channels, flow, buffer, cycle);
                 last = last.max(arrival);
                 self.inboxes.flits.free::<M>(at);
             } else {
@@ -290,10 +288,8 @@ impl Pipelined {
         if let Some(route) = route {
             shared.packets.edit_trusted::<M>(packet).store_route(route);
         }
-        if M::BLAME {
-            let observed = Observed::new(packet, shared.packets.trusted::<M>(packet));
-            (shared.flow.observers).packet_joins_fifo::<M>(at, observed, cycle);
-        }
+        let observed = Observed::new(packet, shared.packets.trusted::<M>(packet));
+        (shared.flow.observers).packet_joins_fifo::<M>(at, observed, cycle);
     }
 
     /// `packet`, which arrived behind another, becomes the next of buffer `at`, see
@@ -307,11 +303,8 @@ impl Pipelined {
         begin: Subcycle,
     ) {
         let route = (self.channels.routes_on_arrival()).then(|| shared.packets.trusted::<M>(packet).stored_route());
-        if M::BLAME {
-            let observed = Observed::new(packet, shared.packets.trusted::<M>(packet));
-            let until = self.channels.timing.in_front_since(begin);
-            (shared.flow.observers).packet_leads_fifo::<M>(at, observed, until);
-        }
+        let observed = Observed::new(packet, shared.packets.trusted::<M>(packet));
+        (self.observer).packet_moves_up::<M>(&self.channels, &mut shared.flow, (at, observed), begin);
         self.come_to_front::<M>(shared, at, packet, begin, route);
     }
 
@@ -369,7 +362,7 @@ impl Pipelined {
         route: Option<Route>,
     ) {
         let p = shared.packets.trusted::<M>(packet);
-        let (created, bytes, message, class) = (p.created, p.bytes, p.message, p.class);
+        let (created, bytes, message, class, owner) = (p.created, p.bytes, p.message, p.class, p.traffic);
         let flits = shared.setup.flits(bytes);
         let ready = self.channels.timing.routed(begin);
         let vc = self.channels.vcs.edit_trusted::<M>(at);
@@ -384,17 +377,13 @@ impl Pipelined {
                 shared.messages.prefetch(message);
             }
         }
-        vc.created = created;
+        (vc.created, vc.traffic) = (created, owner);
         vc.ready = ready;
         vc.left = flits as u16;
         vc.last = (u64::from(bytes) - u64::from(flits - 1) * shared.setup.params.flit) as u16;
         vc.delivered = NIL;
         vc.headless = false;
-        if self.waits.are_charged::<M>() {
-            let owner = shared.packets.trusted::<M>(packet).traffic;
-            self.channels.vcs.edit_trusted::<M>(at).traffic = owner;
-            self.waits
-                .wait_of_front::<M>(&self.channels, &mut shared.flow, at, owner, ready);
-        }
+        shared.flow.observers.fifo_is_held::<M>(at, owner);
+        self.observer.packet_leads::<M>(&self.channels, &mut shared.flow, at);
     }
 }

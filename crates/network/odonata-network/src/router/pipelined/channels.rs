@@ -36,7 +36,7 @@ pub(super) fn bits(word: u64) -> impl Iterator<Item = u32> {
 
 /// The constant part: where a router's state begins.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RouterLayout {
+pub(crate) struct RouterLayout {
     pub(super) first_port: u32,
     pub(super) ports: u16,
     /// First input (and output) virtual channel, and the number of channels.
@@ -57,18 +57,18 @@ impl RouterLayout {
 /// The virtual channels of all routers of a part.
 #[derive(Debug)]
 pub(crate) struct Channels {
-    pub(super) settings: Settings,
-    pub(super) timing: PipelineTiming,
+    pub(crate) settings: Settings,
+    pub(crate) timing: PipelineTiming,
     /// Whether virtual-channel allocation requires room for the whole packet, instead of one flit.
     whole: bool,
     busy_when_full: bool,
     pub(super) first_router: u32,
-    pub(super) layouts: Vec<RouterLayout>,
+    pub(crate) layouts: Vec<RouterLayout>,
     /// Port and virtual channel of each input virtual channel, numbered in the router and in the port.
-    pub(super) places: Vec<(u16, u8)>,
-    pub(super) vcs: Store<InVc>,
+    pub(crate) places: Vec<(u16, u8)>,
+    pub(crate) vcs: Store<InVc>,
     /// The holder of each output virtual channel: an input virtual channel, or [`NIL`].
-    pub(super) owners: Store<u32>,
+    pub(crate) owners: Store<u32>,
     /// The sets of input virtual channels of each router.
     pub(super) sets: Store<VcSets>,
 }
@@ -125,7 +125,7 @@ impl Channels {
 
     /// The same, plus a bubble behind it if `bubble`.
     #[inline(always)]
-    pub(super) fn room_wanted(&self, setup: &Setup, flits: u32, bubble: bool) -> u32 {
+    pub(crate) fn room_wanted(&self, setup: &Setup, flits: u32, bubble: bool) -> u32 {
         match bubble {
             false => self.room(flits),
             true => self.room(flits).max(setup.bubble + flits),
@@ -134,7 +134,7 @@ impl Channels {
 
     /// The local number of the port of virtual channel `vc`, as an input or an output.
     #[inline(always)]
-    pub(super) fn port_of(&self, layout: RouterLayout, vc: u32) -> u32 {
+    pub(crate) fn port_of(&self, layout: RouterLayout, vc: u32) -> u32 {
         layout.first_port + u32::from(self.places[vc as usize].0)
     }
 
@@ -145,7 +145,7 @@ impl Channels {
     }
 
     #[inline]
-    pub(super) fn layout(&self, router: u32) -> RouterLayout {
+    pub(crate) fn layout(&self, router: u32) -> RouterLayout {
         self.layouts[(router - self.first_router) as usize]
     }
 
@@ -166,7 +166,7 @@ impl Channels {
 
     /// Calls `see` with every non-empty input virtual channel of a router.
     #[inline(always)]
-    pub(super) fn for_each_occupied(&self, layout: RouterLayout, mut see: impl FnMut(u32)) {
+    pub(crate) fn for_each_occupied(&self, layout: RouterLayout, mut see: impl FnMut(u32)) {
         for word in 0..layout.words() {
             for bit in bits(self.sets.get(layout.first_word + word).occupied) {
                 see(layout.first_vc + word * 64 + bit);

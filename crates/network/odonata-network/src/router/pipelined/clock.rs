@@ -10,8 +10,8 @@ use odonata_engine::Time;
 /// Steps are one picosecond apart; a period has more picoseconds than steps. Step `s` of cycle `k` is taken at `k T + s
 /// - 1`, and a stage that ends with it is over at `k T + s`.
 #[derive(Clone, Copy)]
-pub(super) struct Subcycle {
-    pub(super) cycle: Time,
+pub(crate) struct Subcycle {
+    pub(crate) cycle: Time,
     /// The step, from 1 on.
     pub(super) step: u32,
     /// Whether it is the last step of the cycle.
@@ -20,7 +20,7 @@ pub(super) struct Subcycle {
 
 impl Subcycle {
     #[inline]
-    pub(super) fn taken(self) -> Time {
+    pub(crate) fn taken(self) -> Time {
         Time(self.cycle.0 + u64::from(self.step - 1))
     }
 
@@ -32,7 +32,7 @@ impl Subcycle {
 
 /// The clock of a part's routers and the lengths of their stages.
 #[derive(Debug)]
-pub(super) struct PipelineTiming {
+pub(crate) struct PipelineTiming {
     clock: Time,
     pipeline: Pipeline,
     /// Steps of every cycle; 0 if cycles differ.
@@ -50,13 +50,13 @@ impl PipelineTiming {
     }
 
     #[inline]
-    pub(super) fn period(&self) -> Time {
+    pub(crate) fn period(&self) -> Time {
         self.clock
     }
 
     /// The beginning of the first cycle at or after `at`.
     #[inline]
-    pub(super) fn cycle_at(&self, at: Time) -> Time {
+    pub(crate) fn cycle_at(&self, at: Time) -> Time {
         let period = self.clock.0;
         Time(at.0.div_ceil(period) * period)
     }
@@ -152,18 +152,18 @@ impl PipelineTiming {
     }
 
     /// Earliest start on its link of a flit that may request the crossbar at `ready`.
-    pub(super) fn earliest_flit(&self, ready: Time) -> Time {
+    pub(crate) fn earliest_flit(&self, ready: Time) -> Time {
         self.crossed(self.step_at(ready))
     }
 
     /// The same for the head of a packet that may request a virtual channel at `ready`.
-    pub(super) fn earliest_head(&self, ready: Time) -> Time {
+    pub(crate) fn earliest_head(&self, ready: Time) -> Time {
         self.earliest_flit(self.allocated(self.step_at(ready)))
     }
 
     /// The time from which a packet that may be routed in step `begin` is at the front of its buffer. It is after the
     /// beginning of the cycle by as much as its head can start later on its link.
-    pub(super) fn in_front_since(&self, begin: Subcycle) -> Time {
+    pub(crate) fn in_front_since(&self, begin: Subcycle) -> Time {
         let starts = |begin: Subcycle| self.earliest_head(self.routed(begin));
         let first = Subcycle { step: 1, ..begin };
         begin.cycle + (starts(begin) - starts(first))
@@ -171,7 +171,7 @@ impl PipelineTiming {
 
     /// The step after this one.
     #[inline]
-    pub(super) fn following(&self, Subcycle { cycle, step, last }: Subcycle) -> Subcycle {
+    pub(crate) fn following(&self, Subcycle { cycle, step, last }: Subcycle) -> Subcycle {
         if !last {
             // Whether that step is the last of its cycle matters only to crossbars.
             return Subcycle {

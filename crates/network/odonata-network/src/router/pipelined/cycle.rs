@@ -8,7 +8,6 @@ use super::channels::RouterLayout;
 use super::clock::{PipelineTiming, Subcycle};
 use super::congestion::Leaving;
 use super::in_vc::Stage;
-use super::losses::Passed;
 use super::requests::CycleOutcome;
 use super::{Freed, Pipelined};
 use crate::Payload;
@@ -16,7 +15,7 @@ use crate::event::LAG;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::flow::Link;
-use crate::observe::{Observer, Transmission};
+use crate::observe::{Observer, PassedFlit, PipelineObserver, Transmission};
 use crate::router::NO_INPUT;
 use odonata_engine::state::cell;
 use odonata_engine::{List, NIL, Time};
@@ -27,12 +26,12 @@ const OVERDUE: u64 = 8;
 
 /// The times of all flits that traverse the crossbar of a router in one subcycle.
 #[derive(Clone, Copy)]
-pub(super) struct Traversal {
-    pub(super) granted: Subcycle,
+pub(crate) struct Traversal {
+    pub(crate) granted: Subcycle,
     /// When they leave their buffers.
     pub(super) left: Time,
     /// When they can start on their links.
-    pub(super) crossed: Time,
+    pub(crate) crossed: Time,
     /// Credits due by then are counted.
     pub(super) overdue: Time,
 }
@@ -66,19 +65,14 @@ impl Pipelined {
         let mut outcome = CycleOutcome::default();
         let steps = self.channels.timing.steps(cycle);
         self.take_in::<C>(shared, router, cycle);
-        let charged = self.waits.are_charged::<C>();
-        if charged {
-            self.waits.charge_waits::<C>(&self.channels, shared, layout, cycle);
-        }
+        (self.observer).cycle_begins::<C>(&self.channels, shared, layout, cycle);
         for step in 1..=steps {
             let last = step == steps;
             let subcycle = Subcycle { cycle, step, last };
             self.step::<C>(shared, router, layout, subcycle, &mut outcome);
             self.traverse_all(ctx, shared, layout, subcycle);
         }
-        if charged {
-            self.waits.find_reasons::<C>(&self.channels, shared, layout, cycle);
-        }
+        (self.observer).cycle_ends::<C>(&self.channels, shared, layout, cycle);
         let cell = self.clocks.edit_trusted::<C>(clock);
         let awaits = outcome.waits && !outcome.granted_some && !outcome.soon;
         cell.done = ctx.now();
@@ -198,9 +192,7 @@ impl Pipelined {
         at: u32,
         traversal: &Traversal,
     ) {
-        let tag = self
-            .waits
-            .flit_crosses::<C>(&self.channels, &mut shared.flow, layout, at, traversal);
+        let tag = (self.observer).flit_crosses::<C>(&self.channels, &mut shared.flow, (layout, at), traversal);
         let vc = self.channels.vcs.edit_trusted::<C>(at);
         let (port, out, out_vc) = (vc.port, vc.vc, vc.out);
         let (packet, owner) = (vc.heads.head, vc.traffic);
@@ -260,20 +252,19 @@ impl Pipelined {
         }
         let buffer = link.far + u32::from(out);
         let space = Freed { owner, tag };
-        let flit = Passed {
+        let flit = PassedFlit {
             at,
             owner,
             packet: match link.to_node {
                 true => tail.then_some(delivered),
                 false => head.then_some(packet),
             },
-            tail,
+            is_tail: tail,
             port,
             buffer,
             arrival,
         };
-        self.waits
-            .flit_departs::<C>(&self.channels, shared, layout, &link, traversal, &flit);
+        (self.observer).flit_departs::<C>(&self.channels, shared, (layout, &link), traversal, &flit);
         if link.to_node {
             let due = arrival + self.channels.timing.period() + link.credit_delay;
             self.return_flit(ctx, shared, (port, out), space, due);
@@ -295,8 +286,7 @@ impl Pipelined {
         let of_input = cell::<C, _>(&self.channels.places, at).1;
         self.free_flit(ctx, shared, (at, of_input), space, traversal.left);
         if tail && following != NIL {
-            self.waits
-                .packet_leaves_front::<C>(&self.channels, &mut shared.flow, (at, owner), tag, traversal);
+            (self.observer).packet_leaves::<C>(&self.channels, &mut shared.flow, (at, owner), tag, traversal);
         }
         shared.flow.observers.release_tag::<C>(tag);
 

@@ -8,7 +8,7 @@ use odonata_engine::{List, NIL, Time};
 
 /// The stage of the front packet of an input virtual channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(super) enum Stage {
+pub(crate) enum Stage {
     /// There is no packet.
     Empty,
     /// It has not been routed.
@@ -24,11 +24,11 @@ pub(super) enum Stage {
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct InVc {
     /// Packets whose head has arrived.
-    pub(super) heads: List,
+    pub(crate) heads: List,
     /// When its front packet may make its next request, see [`Subcycle`].
-    pub(super) ready: Time,
+    pub(crate) ready: Time,
     pub(super) created: Time,
-    pub(super) port: u32,
+    pub(crate) port: u32,
     /// The channel [`vc`](Self::vc) of that port, numbered over all.
     pub(super) out: u32,
     /// The front packet while it is delivered to a node.
@@ -36,23 +36,23 @@ pub(crate) struct InVc {
     /// The front packet's header behind its output.
     pub(super) header: Header,
     /// Number of flits in the buffer.
-    pub(super) present: u16,
+    pub(crate) present: u16,
     /// Flits of the front packet that have not left.
-    pub(super) left: u16,
+    pub(crate) left: u16,
     /// Bytes of the last flit of the front packet.
     pub(super) last: u16,
-    pub(super) stage: Stage,
-    pub(super) level: u8,
+    pub(crate) stage: Stage,
+    pub(crate) level: u8,
     /// The first output virtual channel that the front packet may take, numbered in its port, and their number; once it
     /// has one, that channel.
-    pub(super) vc: u8,
+    pub(crate) vc: u8,
     pub(super) channels: u8,
-    pub(super) terms: VcTerms,
+    pub(crate) terms: VcTerms,
     /// Whether the head of the front packet has left.
     pub(super) headless: bool,
-    pub(super) class: u8,
-    /// The owner of the front packet; known if waits are charged.
-    pub(super) traffic: Traffic,
+    pub(crate) class: u8,
+    /// The owner of the front packet.
+    pub(crate) traffic: Traffic,
 }
 
 const _: () = assert!(size_of::<InVc>() == 64);

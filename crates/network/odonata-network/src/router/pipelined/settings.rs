@@ -6,13 +6,13 @@ use crate::settings::{AdaptiveRequests, Allocator, Arbitration, Switching};
 
 /// See the [module](self).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Settings {
+pub(crate) struct Settings {
     pub(super) allocator: Allocator,
     pub(super) iterations: u32,
     pub(super) arbitration: Arbitration,
     pub(super) input_speedup: u16,
     /// Whether a whole packet must have arrived before it gets a virtual channel.
-    pub(super) store_and_forward: bool,
+    pub(crate) store_and_forward: bool,
     /// Whether a packet is routed again in every step until it gets a virtual channel.
     pub(super) reroutes: bool,
     /// Whether such a packet requests all possible outputs, see [`Routing::takes_any`].

@@ -12,7 +12,7 @@
 //! not count.
 
 use odonata_blame::{Owner, Place as Joined};
-use odonata_engine::{Mode, NIL, Plain, Time};
+use odonata_engine::{Mode, NIL, Time};
 
 use super::{Contention, DEVICE, LOST, RESERVE, Waiter, line, line_of};
 use crate::index::Place;
@@ -235,11 +235,11 @@ impl Contention {
     }
 
     /// Charges the open waits for caches at `now`, the end of the run.
-    pub(super) fn close_caches(&mut self, parts: &ServerParts, now: Time) {
+    pub(super) fn close_caches<M: Mode>(&mut self, parts: &ServerParts, now: Time) {
         for slot in parts.syncs.slots() {
             let owner = parts.syncs.get(slot).what.header.owner;
             let wait = self.syncs.get(slot as usize).wait;
-            self.charge_cache::<Plain>(parts, now, wait, owner);
+            self.charge_cache::<M>(parts, now, wait, owner);
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Losses of flits by their waits, carried with the flits ([`lost`](crate::observe::lost)).
+//! Losses of flits by their waits, carried with the flits ([`lost`]).
 //!
-//! [`waits`](super::waits) determines the culprit and duration of each wait. This module adds the wait to the flit's
+//! [`FlitWaits`] determines the culprit and duration of each wait. This module adds the wait to the flit's
 //! losses. A flit that waits for its own traffic inherits the losses of the flit that it waits for:
 //!
 //! | waits for | inherits from |
@@ -12,36 +12,20 @@
 //!
 //! A flit that leaves its buffer carries its losses, and so does its credit. The next flit of its packet depends on it.
 
-use super::channels::Channels;
-use super::cycle::Traversal;
-use super::waits::{Culprit, Waits};
+use super::{Culprit, FlitWaits, contention};
 use crate::fabric::Shared;
 use crate::features::Uses;
 use crate::flow::{Flow, Link};
+use crate::observe::Tag;
 use crate::observe::blame::{CREDIT, INPUT};
-use crate::observe::{LostTime, OwnWait, Tag};
+use crate::observe::lost::{LostTime, OwnWait};
+use crate::observe::pipeline_facts::PassedFlit;
+use crate::router::pipelined::{Channels, Traversal};
 use crate::{Payload, Traffic};
 use odonata_engine::Time;
 
-/// A flit that has passed the crossbar.
-#[derive(Clone, Copy)]
-pub(super) struct Passed {
-    /// The input virtual channel that it has left, and its owner.
-    pub(super) at: u32,
-    pub(super) owner: Traffic,
-    /// Its packet, if the flit is its head or completes it at its node.
-    pub(super) packet: Option<u32>,
-    /// Whether it is the last flit of its packet.
-    pub(super) tail: bool,
-    /// Its output, and the buffer behind that.
-    pub(super) port: u32,
-    pub(super) buffer: u32,
-    /// When it arrives at the other end of its link.
-    pub(super) arrival: Time,
-}
-
 fn lost(flow: &mut Flow) -> &mut LostTime {
-    &mut flow.observers.contention.lost
+    &mut contention(flow).lost
 }
 
 /// A waiting flit: its place, owner and output.
@@ -52,9 +36,9 @@ pub(super) struct Waiting {
     pub(super) port: u32,
 }
 
-impl Waits {
-    /// The next flit of `at`.
-    pub(super) fn next_flit_of(&self, channels: &Channels, at: u32) -> Waiting {
+impl Waiting {
+    /// The next flit of input virtual channel `at`.
+    pub(super) fn at(channels: &Channels, at: u32) -> Waiting {
         let vc = channels.vcs.get(at);
         Waiting {
             at,
@@ -62,7 +46,9 @@ impl Waits {
             port: vc.port,
         }
     }
+}
 
+impl FlitWaits {
     /// Adds to a flit's losses its wait during `span` at `line`.
     pub(super) fn lose<M: Uses>(
         &self,
@@ -88,7 +74,7 @@ impl Waits {
         let own = match by.room {
             Some((port, channel)) if culprit == owner => {
                 let channel = flow.first_vc::<M>(port) + u32::from(channel);
-                Some(flow.observers.contention.room_vector(channel, owner))
+                Some(contention(flow).room_vector(channel, owner))
             }
             _ => None,
         };
@@ -110,7 +96,7 @@ impl Waits {
             INPUT => {
                 let layout = channels.layout(flow.links.sender(port));
                 (
-                    flow.observers.contention.blame.line_of_buffer(at),
+                    contention(flow).blame.line_of_buffer(at),
                     self.granted_output(channels, layout, at),
                 )
             }
@@ -123,22 +109,7 @@ impl Waits {
     /// The losses to others of a flit that leaves its buffer, for its credit.
     pub(super) fn lost_at_crossbar<M: Uses>(&self, channels: &Channels, flow: &mut Flow, flit: Waiting) -> Tag {
         self.settle_own::<M>(channels, flow, flit);
-        flow.observers.tag_of_front::<M>(flit.at)
-    }
-
-    /// The front packet of `at`, of `owner`, has left with others behind it; `tag` holds the losses of its last flit.
-    pub(super) fn packet_leaves_front<M: Uses>(
-        &self,
-        channels: &Channels,
-        flow: &mut Flow,
-        (at, owner): (u32, Traffic),
-        tag: Tag,
-        traversal: &Traversal,
-    ) {
-        let until = channels
-            .timing
-            .in_front_since(channels.timing.following(traversal.granted));
-        flow.observers.front_is_left::<M>((at, owner), until, tag);
+        Tag(lost(flow).share_of_front::<M>(flit.at))
     }
 
     /// A flit departs with its losses.
@@ -147,38 +118,37 @@ impl Waits {
         channels: &Channels,
         shared: &mut Shared<impl Payload>,
         link: &Link,
-        flit: &Passed,
+        flit: &PassedFlit,
     ) {
-        let &Passed {
+        let &PassedFlit {
             at,
             owner,
             packet,
-            tail,
+            is_tail,
             port,
             buffer,
             arrival,
         } = flit;
         self.settle_own::<M>(channels, &mut shared.flow, Waiting { at, owner, port });
         let (_, sent) = link.times_on(arrival);
-        let lost = &mut shared.flow.observers.contention.lost;
+        let lost = lost(&mut shared.flow);
         lost.flit_takes_link::<M>(port, at, owner, sent);
         match packet {
             // For a packet to a node only the tail counts.
-            Some(packet) => lost.front_to_packet::<M>(at, packet, tail),
+            Some(packet) => lost.front_to_packet::<M>(at, packet, is_tail),
             None if link.to_node => {}
             None if link.leaves => {
-                for loss in lost.export_body::<M>((at, tail), owner, buffer, arrival) {
+                for loss in lost.export_body::<M>((at, is_tail), owner, buffer, arrival) {
                     shared.boundary.export_loss(link.far_lp, arrival, loss);
                 }
             }
-            None => lost.body_goes::<M>((at, tail), buffer, arrival),
+            None => lost.body_goes::<M>((at, is_tail), buffer, arrival),
         }
     }
 
     /// The flit of `at` that has crossed completes its transmission at `sent`; the next flit of its packet, which has
     /// arrived if `present`, follows it.
     pub(super) fn next_flit_follows<M: Uses>(
-        &self,
         channels: &Channels,
         flow: &mut Flow,
         at: u32,
@@ -189,19 +159,19 @@ impl Waits {
         let step = channels.timing.following(traversal.granted).taken();
         lost(flow).next_after::<M>(at, sent.max(channels.timing.earliest_flit(step)));
         if present {
-            self.body_to_front::<M>(channels, flow, at);
+            Self::body_to_front::<M>(channels, flow, at);
         }
     }
 
     /// The next flit of `at`, a body flit, has arrived.
-    pub(super) fn body_to_front<M: Uses>(&self, channels: &Channels, flow: &mut Flow, at: u32) {
+    pub(super) fn body_to_front<M: Uses>(channels: &Channels, flow: &mut Flow, at: u32) {
         let owner = channels.vcs.get(at).traffic;
         let start = |came| channels.timing.earliest_flit(channels.timing.cycle_at(came));
         lost(flow).body_to_front::<M>(at, owner, start);
     }
 
     /// The whole front packet of `at`, whose head could have begun at `begins`, has arrived.
-    pub(super) fn whole_to_front<M: Uses>(&self, channels: &Channels, flow: &mut Flow, at: u32, begins: Time) {
+    pub(super) fn whole_to_front<M: Uses>(channels: &Channels, flow: &mut Flow, at: u32, begins: Time) {
         let vc = channels.vcs.get(at);
         if vc.left > 1 {
             let start = |came| channels.timing.earliest_head(channels.timing.cycle_at(came));
@@ -209,11 +179,8 @@ impl Waits {
         }
     }
 
-    /// `packet` has arrived in its buffer.
-    pub(super) fn head_comes<M: Uses>(&self, channels: &Channels, shared: &mut Shared<impl Payload>, packet: u32) {
-        if !shared.flow.observers.contention.lost.is_on::<M>() {
-            return;
-        }
+    /// `packet` has arrived in its buffer, later than without its losses.
+    pub(super) fn head_is_late<M: Uses>(channels: &Channels, shared: &mut Shared<impl Payload>, packet: u32) {
         let p = shared.packets.get(packet);
         let (owner, came) = (p.traffic, p.tail_in);
         lost(&mut shared.flow).head_comes::<M>(packet, owner, came, |came| channels.timing.cycle_at(came));
