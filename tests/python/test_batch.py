@@ -303,6 +303,13 @@ def test_wrong_batch_files_are_refused_by_key(tmp_path, text, key):
     assert caught.value.key == key
 
 
+def test_a_machine_has_the_name_of_its_preset(tmp_path):
+    put(tmp_path, "jobs.csv", "submit,nodes,run,profile\n0,2,10,none\n")
+    file = put(tmp_path, "big.toml", 'preset = "theta"\njobs = "jobs.csv"\n')
+    found = odonata.batch(file)
+    assert (found["name"], found["machine"]) == ("big", "theta")
+
+
 @pytest.fixture
 def crowded(tmp_path):
     """Two jobs in all-to-all on a small machine, and one that waits for both."""

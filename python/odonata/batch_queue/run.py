@@ -74,6 +74,7 @@ def simulate(spec: Spec, *, stop: StopRequest | None = None, report: Report | No
     """
     with input_errors():
         machine = json.loads(_core.batch_nodes(spec.text, spec.path, spec.overrides))
+    machine["name"] = spec.preset or machine["name"]
     found = readers.read(spec.jobs, machine=Machine(len(machine["group_of"])))
     request, assumptions = make_request(spec, found, machine)
     began = time.monotonic()
