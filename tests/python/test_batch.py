@@ -444,6 +444,42 @@ def test_moments_are_compared_with_packets(crowded):
     assert 0 <= found["median_error"] <= found["p90_error"] < 1
 
 
+@pytest.mark.parametrize(
+    ("setting", "apart"),
+    [
+        ('"network.links.global.bandwidth" = "2 GB/s"', []),
+        # It replaces the key `per_group` of the machine, so it cannot stand beside it.
+        ('"storage.nodes.list" = [3, 9]', ["storage.nodes.list=[3, 9]"]),
+    ],
+)
+def test_the_worst_moment_is_a_scenario_of_its_own(crowded, tmp_path, monkeypatch, setting, apart):
+    crowded.write_text(f"set.{setting}\n" + crowded.read_text())
+    compared = []
+    original = confirm.slowdowns
+    monkeypatch.setattr(
+        confirm,
+        "slowdowns",
+        lambda together, alone: (compared.append(together), original(together, alone))[1],
+    )
+    out = tmp_path / "out"
+    confirmed = odonata.batch(crowded, out=out, confirm=2)["confirmation"]
+    assert (confirmed["worst_scenario"], confirmed["worst_settings"]) == ("worst-moment.toml", apart)
+    overrides = dict(one.split("=", 1) for one in apart)
+    overrides = {key: tomllib.loads(f"value = {value}")["value"] for key, value in overrides.items()}
+    # The scenario is that of the comparison, to the picosecond, and works in another folder.
+    out.rename(tmp_path / "moved")
+    found = odonata.run(tmp_path / "moved/worst-moment.toml", overrides=overrides)
+    marks = {"job-0": [], "job-1": []}
+    for row in found.rows("iterations"):
+        marks[{"1 (busy)": "job-0", "2 (busy)": "job-1"}[row["job"]]].append(row["last_s"])
+    worst = max(range(2), key=lambda at: confirmed["moments"][at]["time_s"] == confirmed["worst_time_s"])
+    assert marks == compared[worst]
+    # What a moment of the comparison does not record.
+    assert found.rows("blame")
+    assert found.rows("calls")
+    assert found.rows("slowdown")
+
+
 def test_a_job_alone_in_packets_takes_the_time_of_its_phase(tmp_path):
     put(tmp_path, "machine.toml", MACHINE)
     put(tmp_path, "jobs.csv", "submit,nodes,run,profile\n0,4,100,mixed\n")

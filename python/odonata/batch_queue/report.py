@@ -13,7 +13,7 @@ from odonata.base import foreign
 from odonata.base.wording import factor, share
 from odonata.batch_queue.confirm import moments
 from odonata.batch_queue.lines import node_numbers
-from odonata.batch_queue.page import lowered
+from odonata.batch_queue.page import lowered, rerun
 from odonata.batch_queue.run import BATCH_FILE, JOBS, LINKS, LOADS, LOST, SERIES
 from odonata.errors import InputError
 from odonata.report.blocks import (
@@ -109,7 +109,8 @@ def _confidence(answer: Batch, folder: Path) -> list[Block]:
         else confirmed["sentence"]
     )
     compared = [job for moment in moments(folder) for job in moment["jobs"]]
-    blocks: list[Block] = [Text([sentence])]
+    how = rerun(answer, folder)
+    blocks: list[Block] = [Text([sentence, *([how] if how else [])])]
     if confirmed is not None and compared:
         most = max(max(job["rates"], job["packets"]) for job in compared)
         traces = [
