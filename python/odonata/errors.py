@@ -13,7 +13,8 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -367,13 +368,43 @@ def input_errors() -> Iterator[None]:
                 parts[name] = _of_the_core(parts[name])
         for name in ("file", "key"):
             parts[name] = _option_of_the_core(parts.get(name))
-        # The one key that every sweep file has, and no scenario.
-        misplaced = parts.get("key") == "scenario" and parts["message"].startswith("unknown key")
-        if misplaced and parts.get("file"):
-            parts["hint"] = "it is a sweep: " + call("sweep", parts["file"]) + " runs it"
+        # A key of another kind of file; settings of options have no line.
+        misplaced = parts["message"].startswith("unknown key") or parts.get("key") == "jobs"
+        if misplaced and parts.get("line") and (other := _of_another_kind(parts["file"])):
+            raise other from None
         raise InputError(parts.pop("message"), **parts) from None
     except UnicodeEncodeError as error:
         raise _no_text(error.object) from None
+
+
+def of_another_kind(file: str, values: Mapping[str, Any], wanted: str) -> InputError | None:
+    """The error for a TOML file that is a batch file or a sweep, where `wanted` is needed; None for others.
+
+    >>> print(of_another_kind("day.toml", {"preset": "theta", "jobs": "day.csv"}, "a scenario").message)
+    it is a batch file, not a scenario
+    """
+    # Only a batch file names a job list, and beside it only a sweep names its scenario.
+    if isinstance(values.get("jobs"), str):
+        kind, command, does = "a batch file", "batch", "simulates"
+    elif isinstance(values.get("scenario"), str):
+        kind, command, does = "a sweep", "sweep", "runs"
+    else:
+        return None
+    if kind == wanted:
+        return None
+    hint = call(command, file) + f" {does} it"
+    return InputError(f"it is {kind}, not {wanted}", file=file, expected=wanted, hint=hint)
+
+
+def _of_another_kind(file: str) -> InputError | None:
+    """The same for the file at a path that should be a scenario."""
+    place = Path(file)
+    try:
+        # A pipe cannot be read twice.
+        values = tomllib.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}
+        return of_another_kind(file, values, "a scenario")
+    except (OSError, ValueError, RecursionError):
+        return None
 
 
 #: Errors of the system for a wrong name or missing right. All others (such as a full disk) are not mistakes

@@ -23,6 +23,7 @@ from odonata.batch_queue import (
     profiles,
     rank_program,
     readers,
+    report_waits,
     rules,
     run,
     settings,
@@ -303,6 +304,13 @@ def test_wrong_batch_files_are_refused_by_key(tmp_path, text, key):
     assert caught.value.key == key
 
 
+def test_a_machine_has_the_name_of_its_preset(tmp_path):
+    put(tmp_path, "jobs.csv", "submit,nodes,run,profile\n0,2,10,none\n")
+    file = put(tmp_path, "big.toml", 'preset = "theta"\njobs = "jobs.csv"\n')
+    found = odonata.batch(file)
+    assert (found["name"], found["machine"]) == ("big", "theta")
+
+
 @pytest.fixture
 def crowded(tmp_path):
     """Two jobs in all-to-all on a small machine, and one that waits for both."""
@@ -332,6 +340,46 @@ def test_contention_delays_the_queue(crowded, tmp_path):
     without = crowded.with_name("without.toml")
     without.write_text("contention = false\n" + crowded.read_text())
     assert odonata.batch(without)["slowdown"]["max"] == 1.0
+
+
+def test_waits_are_drawn_by_size_and_over_time():
+    """Twelve jobs of three sizes, submitted every 900 s; job number n waits n hours. Another never starts."""
+    jobs = [
+        {"nodes": 1 << (number % 3), "submit_s": 900.0 * number, "wait_s": 3600.0 * number}
+        for number in range(12)
+    ]
+    jobs.append({"nodes": 64, "submit_s": 0.0, "wait_s": None})
+    by_size, over_time = report_waits.charts(jobs)
+    traces = {trace["name"]: trace for trace in by_size.traces}
+    # Jobs 0, 3, 6, 9 have 1 node; 1, 4, 7, 10 have 2; 2, 5, 8, 11 have 4.
+    assert traces["median"]["x"] == ["1", "2-3", "4-7"]
+    assert traces["median"]["y"] == [3.0, 4.0, 5.0]
+    assert traces["mean"]["y"] == [4.5, 5.5, 6.5]
+    assert traces["p90"]["y"] == traces["largest"]["y"] == [9.0, 10.0, 11.0]
+    assert traces["mean"]["text"] == ["4 jobs"] * 3
+    last = over_time.traces[2]
+    assert (last["name"], last["y"]) == ("4-7 nodes", [2.0, 5.0, 8.0, 11.0])
+    # Points lie in the middle of intervals of 9900 s / 48.
+    hour = 9900.0 / 48 / 3600
+    assert last["x"] == pytest.approx([(at + 0.5) * hour for at in (8, 21, 34, 47)])
+    assert report_waits.charts([jobs[-1]])[0].lines == ["No job started."]
+
+
+def test_disturbance_is_drawn_by_all_that_tells_jobs_apart():
+    job = {"job": "1", "name": "a-7", "user": "ann", "profile": "cfd", "nodes": 2, "application": "cfx"}
+    # A result without applications: the name stands for it.
+    other = {"job": "2", "name": "b", "user": "ann", "profile": "cfd", "nodes": 4}
+    lost = [
+        {"victim": "1", "culprit": "2", "lost_s": 3600.0},
+        {"victim": "2", "culprit": "1", "lost_s": 900.0},
+    ]
+    charts = {chart.id: chart for chart in batch_report._matrices([job, other], lost)}
+    # One user and one profile tell nothing apart.
+    assert list(charts) == ["application-matrix", "job-matrix"]
+    (cells,) = charts["application-matrix"].traces
+    assert (cells["y"], cells["x"]) == (["cfx", "b"], ["b", "cfx"])
+    assert cells["z"] == [[2.0, None], [None, 1.0]]
+    assert charts["job-matrix"].traces[0]["y"] == ["1 (cfd)", "2 (cfd)"]
 
 
 def test_links_have_loads(crowded, tmp_path):
@@ -437,6 +485,42 @@ def test_moments_are_compared_with_packets(crowded):
     assert 0 <= found["median_error"] <= found["p90_error"] < 1
 
 
+@pytest.mark.parametrize(
+    ("setting", "apart"),
+    [
+        ('"network.links.global.bandwidth" = "2 GB/s"', []),
+        # It replaces the key `per_group` of the machine, so it cannot stand beside it.
+        ('"storage.nodes.list" = [3, 9]', ["storage.nodes.list=[3, 9]"]),
+    ],
+)
+def test_the_worst_moment_is_a_scenario_of_its_own(crowded, tmp_path, monkeypatch, setting, apart):
+    crowded.write_text(f"set.{setting}\n" + crowded.read_text())
+    compared = []
+    original = confirm.slowdowns
+    monkeypatch.setattr(
+        confirm,
+        "slowdowns",
+        lambda together, alone: (compared.append(together), original(together, alone))[1],
+    )
+    out = tmp_path / "out"
+    confirmed = odonata.batch(crowded, out=out, confirm=2)["confirmation"]
+    assert (confirmed["worst_scenario"], confirmed["worst_settings"]) == ("worst-moment.toml", apart)
+    overrides = dict(one.split("=", 1) for one in apart)
+    overrides = {key: tomllib.loads(f"value = {value}")["value"] for key, value in overrides.items()}
+    # The scenario is that of the comparison, to the picosecond, and works in another folder.
+    out.rename(tmp_path / "moved")
+    found = odonata.run(tmp_path / "moved/worst-moment.toml", overrides=overrides)
+    marks = {"job-0": [], "job-1": []}
+    for row in found.rows("iterations"):
+        marks[{"1 (busy)": "job-0", "2 (busy)": "job-1"}[row["job"]]].append(row["last_s"])
+    worst = max(range(2), key=lambda at: confirmed["moments"][at]["time_s"] == confirmed["worst_time_s"])
+    assert marks == compared[worst]
+    # What a moment of the comparison does not record.
+    assert found.rows("blame")
+    assert found.rows("calls")
+    assert found.rows("slowdown")
+
+
 def test_a_job_alone_in_packets_takes_the_time_of_its_phase(tmp_path):
     put(tmp_path, "machine.toml", MACHINE)
     put(tmp_path, "jobs.csv", "submit,nodes,run,profile\n0,4,100,mixed\n")
@@ -526,6 +610,7 @@ def test_the_command_imports_runs_and_reports(shell):
     assert done.code == 0
     html = (shell.folder / "out/report.html").read_text()
     assert "nodes-chart" in html
+    assert "waits-by-size-chart" in html
     assert "1 job is left out, never started: 13." in html
     assert f"- {batch['assumptions'][0]}" in shell("batch", "week.toml", "-o", "text").out
     shell.write("nid[0001-0016]\n", "hosts")

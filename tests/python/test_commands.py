@@ -33,13 +33,28 @@ workload = { uniform = { load = 0.2, messages = 10 } }
 
 
 def test_an_error_names_the_kind_of_a_path_that_is_no_scenario(shell):
-    """A sweep file instead of a scenario; a folder of another kind."""
+    """A sweep or batch file instead of a scenario, and of each other; a folder of another kind."""
     shell.write(SMALL)
     shell.write('scenario = "scenario.toml"\n[grid]\njobs.halo.ranks = [8]\n', "points.toml")
-    for command in ("check", "run", "describe"):
-        done = shell(command, "points.toml")
+    shell.write('jobs = "day.csv"\npreset = "theta"\n[queue]\npolicy = "fcfs"\n', "day.toml")
+    # Which key the reader meets first does not matter.
+    shell.write('assumptions = []\nscenario = "scenario.toml"\njobs = "day.csv"\n', "other.toml")
+    sweep = "a sweep", "odonata sweep {} runs it"
+    batch = "a batch file", "odonata batch {} simulates it"
+    for command, file, (kind, hint), wanted in [
+        *((name, "points.toml", sweep, "a scenario") for name in ("check", "run", "describe")),
+        *((name, "day.toml", batch, "a scenario") for name in ("check", "run", "sweep")),
+        ("check", "other.toml", batch, "a scenario"),
+        ("sweep", "other.toml", batch, "a sweep"),
+        ("batch", "points.toml", sweep, "a batch file"),
+    ]:
+        done = shell(command, file)
         assert done.code == 2
-        assert "it is a sweep: odonata sweep points.toml runs it" in done.err
+        assert f"error: it is {kind}, not {wanted}\n  --> {file}\n" in done.err
+        assert f"hint      {hint.format(file)}" in done.err
+    # A wrong setting of a batch file's machine is an error about that setting.
+    shell.write('jobs = "day.csv"\npreset = "theta"\nset = { jobs.a.ranks = 3, machine.x = 1 }\n', "day.toml")
+    assert "it is a batch file" not in shell("batch", "day.toml").err
     done = shell("describe", "torus")
     assert "torus is a family of networks: odonata init --machine torus writes" in done.err
     # A folder that is no result is never replaced, so --force is not offered.

@@ -6,7 +6,7 @@ import time
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import SMALL, Shell
+from conftest import ROOT, SMALL, Shell
 from test_report import SCENARIO, TROUBLE, sweep_table
 
 #: Names of the browser; tests/browser/setup.sh installs it.
@@ -119,6 +119,18 @@ def test_every_chart_is_drawn(opened):
     assert {drawn for _, drawn in charts} == {"yes"}
     assert tab.locator(".plot .main-svg").count() >= len(charts)
     assert tab.title() == "small · Odonata"
+
+
+def test_every_chart_of_a_batch_queue_is_drawn(opened, shell):
+    assert shell("batch", str(ROOT / "examples/batch/day.toml"), "-o", "day", "-q").code == 0
+    assert shell("report", "day", "-o", "day.html").code == 0
+    tab = opened("day.html")
+    charts = tab.eval_on_selector_all(".plot", "plots => plots.map((plot) => [plot.id, plot.dataset.drawn])")
+    assert {drawn for _, drawn in charts} == {"yes"}
+    drawn = [chart.removesuffix("-matrix") for chart, _ in charts if chart.endswith("-matrix")]
+    assert drawn == ["profile", "application", "user", "job"]
+    assert names(tab, "waits-by-size-chart") == ["median", "mean", "p90", "largest"]
+    assert names(tab, "waits-over-time-chart") == ["1-3 nodes", "4-15 nodes", "16-63 nodes", "64-255 nodes"]
 
 
 def test_the_toolbar_of_a_chart_is_visible_before_the_pointer_is_on_it(opened):

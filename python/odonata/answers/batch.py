@@ -162,6 +162,10 @@ class Confirmation(TypedDict):
     """The largest of the same."""
     worst_time_s: Number | None
     """The moment of the largest error."""
+    worst_scenario: str | None
+    """A scenario of this moment in the result folder, for `odonata run`; null without a folder or jobs."""
+    worst_settings: list[str]
+    """Settings of the batch file that this scenario cannot have in its tables: `--set` gives them."""
     mean_difference: Number | None
     """Mean of slowdown by rates / slowdown by packets - 1: above 0, rates overestimate."""
     sentence: str

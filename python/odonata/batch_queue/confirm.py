@@ -25,7 +25,7 @@ from odonata.base import journal as journals
 from odonata.base import toml_text
 from odonata.base.journal import Journal
 from odonata.base.wording import duration
-from odonata.batch_queue import rank_program
+from odonata.batch_queue import rank_program, worst_moment
 from odonata.batch_queue.run import PATTERNS, BatchResult, advance, profile_of
 from odonata.batch_queue.summary import quantile
 from odonata.errors import InputError
@@ -78,6 +78,7 @@ def confirm(
         runs = _Runs(pool, max(1, cores() // parallel), stop)
         drawn = _moments(result, count, stop)
         found: list[ComparedMoment] = []
+        worst: tuple[ComparedMoment, list[dict[str, Any]]] | None = None
         for number, moment in enumerate(drawn):
             if report is not None:
                 report(number, len(drawn))
@@ -92,7 +93,19 @@ def confirm(
                         journal.add(compared)
             if compared is not None:
                 found.append(compared)
-    return _summary(count, found)
+                if worst is None or _largest(compared) >= _largest(worst[0]):
+                    worst = compared, running
+        answer = _summary(count, found)
+        if folder is not None and worst is not None:
+            numbers = [one["job"] for one in worst[1]]
+            settings = worst_moment.write(result, scenario(result, worst[1]), numbers, worst[0], folder)
+            answer |= {"worst_scenario": worst_moment.FILE, "worst_settings": settings}
+    return answer
+
+
+def _largest(moment: ComparedMoment) -> float:
+    """The largest error of the jobs at a moment."""
+    return max(abs(job["rates"] / job["packets"] - 1.0) for job in moment["jobs"])
 
 
 def moments(folder: Path) -> list[ComparedMoment]:
@@ -146,6 +159,8 @@ def _summary(asked: int, found: list[Any]) -> Confirmation:
         "p90_error": high,
         "worst_error": worst,
         "worst_time_s": worst_s,
+        "worst_scenario": None,
+        "worst_settings": [],
         "mean_difference": sum(errors) / len(errors) if errors else None,
         "sentence": _sentence(len(moments), len(errors), (median, high, worst), worst_s),
     }

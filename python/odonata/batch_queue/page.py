@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from odonata.base.terminal import console, explain, show_table, table
 from odonata.base.wording import counted, duration, factor, share
+from odonata.batch_queue import worst_moment
 from odonata.batch_queue.job_list import first_of
 from odonata.batch_queue.what_if import MEASURES
 from odonata.running.progress import LiveLine
@@ -21,8 +23,8 @@ SHOWN = 8
 KNOWN_S = 0.02
 
 
-def show(answer: Batch | dict[str, Any], stream: TextIO | None = None) -> None:
-    """Prints a summary to `stream` (default: standard output)."""
+def show(answer: Batch | dict[str, Any], folder: Path | None = None, stream: TextIO | None = None) -> None:
+    """Prints a summary to `stream` (default: standard output); the result is in `folder`."""
     out = console(stream)
     queue = answer["queue"]
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in answer["outcomes"].items())
@@ -75,10 +77,21 @@ def show(answer: Batch | dict[str, Any], stream: TextIO | None = None) -> None:
         explain(out, lowered(answer))
     if answer["confirmation"] is not None:
         explain(out, answer["confirmation"]["sentence"])
+        if folder is not None and (how := rerun(answer, folder)):
+            explain(out, how)
     else:
         explain(out, "Slowdowns come from rates and are not compared with packets; --confirm N does that.")
     if answer["assumptions"]:
         explain(out, "Assumed:", *(f"- {one}" for one in answer["assumptions"]))
+
+
+def rerun(answer: Batch | dict[str, Any], folder: Path) -> str | None:
+    """How to run the moment of the largest error on."""
+    confirmed = answer["confirmation"]
+    if confirmed is None or confirmed["worst_scenario"] is None:
+        return None
+    words = worst_moment.command(folder, confirmed["worst_settings"])
+    return f"The worst moment in packets, with blame and timeline: {words}"
 
 
 def lowered(answer: Batch | dict[str, Any]) -> str:

@@ -11,9 +11,10 @@ from odonata.analysis import parquet
 from odonata.analysis.measured import damaged, file_of
 from odonata.base import foreign
 from odonata.base.wording import factor, share
+from odonata.batch_queue import report_waits
 from odonata.batch_queue.confirm import moments
 from odonata.batch_queue.lines import node_numbers
-from odonata.batch_queue.page import lowered
+from odonata.batch_queue.page import lowered, rerun
 from odonata.batch_queue.run import BATCH_FILE, JOBS, LINKS, LOADS, LOST, SERIES
 from odonata.errors import InputError
 from odonata.report.blocks import (
@@ -84,6 +85,7 @@ def html(folder: Path) -> str:
             "batch", "Batch queue", "How busy the machine is, and how long jobs wait.",
             _overview(answer, series),
         ),
+        Section("waits", "Waits", "Which jobs wait, and when.", report_waits.charts(jobs)),
         Section(
             "nodes", "Nodes over time", "Which nodes ran jobs, and how much contention slowed them.",
             [_gantt(answer, jobs, folder)],
@@ -109,7 +111,8 @@ def _confidence(answer: Batch, folder: Path) -> list[Block]:
         else confirmed["sentence"]
     )
     compared = [job for moment in moments(folder) for job in moment["jobs"]]
-    blocks: list[Block] = [Text([sentence])]
+    how = rerun(answer, folder)
+    blocks: list[Block] = [Text([sentence, *([how] if how else [])])]
     if confirmed is not None and compared:
         most = max(max(job["rates"], job["packets"]) for job in compared)
         traces = [
@@ -308,16 +311,34 @@ def _disturbance(answer: Batch, jobs: list[dict[str, Any]], lost: list[dict[str,
     names = (Column("slowed", number=False), Column("by", number=False), Column("links", number=False))
     hours = Column("lost node hours", help="Lost time of the slowed job times its nodes.")
     return [
-        _matrix("profile", jobs, lost),
-        _matrix("user", jobs, lost),
+        *_matrices(jobs, lost),
         Table("profiles-table", "By profile", (*names, hours), profiles, sorted_by=3),
         Table("pairs-table", "Pairs of jobs", (*names, Column("lost"), hours), pairs, sorted_by=4),
     ]
 
 
-def _matrix(key: str, jobs: list[dict[str, Any]], lost: list[dict[str, Any]]) -> Block:
-    """Lost node hours by slowed and slowing profile or user, the largest sums first."""
-    cells, victims, culprits = matrix(key, jobs, lost)
+def _matrices(jobs: list[dict[str, Any]], lost: list[dict[str, Any]]) -> list[Block]:
+    """A matrix by profile, application, user and job, of those that tell jobs apart."""
+    named = [
+        # Results of earlier versions have no applications; without one, the name of a job tells it.
+        job | {"application": job.get("application") or job["name"], "job and profile": _labeled(job)}
+        for job in jobs
+    ]
+    found = []
+    for key in ("profile", "application", "user", "job and profile"):
+        cells, victims, culprits = matrix(key, named, lost)
+        if len({*victims, *culprits}) > 1:
+            found.append(_matrix("job" if key == "job and profile" else key, cells, victims, culprits))
+    return found
+
+
+def _labeled(job: dict[str, Any]) -> str:
+    """A job with its profile."""
+    return f"{job['job']} ({job['profile']})"
+
+
+def _matrix(key: str, cells: list[list[float | None]], victims: list[str], culprits: list[str]) -> Block:
+    """Lost node hours by slowed and slowing jobs, the largest sums first."""
     trace = {
         "type": "heatmap",
         "z": cells,
@@ -333,7 +354,10 @@ def _matrix(key: str, jobs: list[dict[str, Any]], lost: list[dict[str, Any]]) ->
         "yaxis": axis(f"slowed {key}", type="category", autorange="reversed"),
     }
     height = 160 + 26 * len(victims)
-    caption = f"Node hours that jobs of a {key} (row) lost to jobs of a {key} (column)."
+    names = f"jobs of {'an' if key == 'application' else 'a'} {key}" if key != "job" else "a job"
+    caption = f"Node hours that {names} (row) lost to {names} (column)."
+    if MATRIX_NAMES in (len(victims), len(culprits)):
+        caption += f" At most {MATRIX_NAMES} of each, those with the largest losses."
     return Chart(f"{key}-matrix", f"Disturbance by {key}", caption, [trace], layout, height=height)
 
 

@@ -74,6 +74,7 @@ def simulate(spec: Spec, *, stop: StopRequest | None = None, report: Report | No
     """
     with input_errors():
         machine = json.loads(_core.batch_nodes(spec.text, spec.path, spec.overrides))
+    machine["name"] = spec.preset or machine["name"]
     found = readers.read(spec.jobs, machine=Machine(len(machine["group_of"])))
     request, assumptions = make_request(spec, found, machine)
     began = time.monotonic()
@@ -341,10 +342,10 @@ def write_answer(folder: Path, answer: dict[str, Any]) -> None:
 
 
 JOB_COLUMNS = {
-    "job": "text", "name": "text", "user": "text", "partition": "text", "profile": "text", "nodes": "count",
-    "node_list": "text", "submit_s": "number", "start_s": "number", "end_s": "number", "wait_s": "number",
-    "run_s": "number", "elapsed_s": "number", "lost_s": "number", "slowdown": "number", "starts": "count",
-    "rates_lowered": "flag", "outcome": "text",
+    "job": "text", "name": "text", "user": "text", "partition": "text", "application": "text",
+    "profile": "text", "nodes": "count", "node_list": "text", "submit_s": "number", "start_s": "number",
+    "end_s": "number", "wait_s": "number", "run_s": "number", "elapsed_s": "number", "lost_s": "number",
+    "slowdown": "number", "starts": "count", "rates_lowered": "flag", "outcome": "text",
 }  # fmt: skip
 LINK_COLUMNS = {
     "link": "count", "name": "text", "link_class": "text", "capacity_bytes_per_s": "number",
@@ -385,6 +386,7 @@ def job_row(job: Job, record: dict[str, Any], lost_s: float, profile: str) -> di
         "name": job.name,
         "user": job.user,
         "partition": job.partition,
+        "application": job.application,
         "profile": profile,
         "nodes": job.nodes,
         "node_list": job_list.ranges(record["nodes"]),

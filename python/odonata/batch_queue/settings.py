@@ -13,7 +13,7 @@ from odonata.base.toml_text import value_text
 from odonata.batch_queue import job_list, profiles
 from odonata.batch_queue.lines import MOST_LISTED, node_numbers
 from odonata.batch_queue.profiles import Profile
-from odonata.errors import InputError
+from odonata.errors import InputError, of_another_kind
 from odonata.scenario.reading import check_seed, read_scenario
 from odonata.sweeps import axes
 from odonata.sweeps.reader import Source, Table, read
@@ -60,9 +60,10 @@ class Spec:
 
     source: Source
     name: str
-    #: The scenario of the machine: its text, and its path for errors.
+    #: The scenario of the machine: its text, its path for errors, and the preset whose name it has.
     text: str
     path: str
+    preset: str | None
     overrides: list[str]
     jobs: Path
     seed: int
@@ -93,6 +94,9 @@ def load(file: Path, changes: Mapping[str, Any] | None = None) -> Spec:
             expected="a batch file, with the keys " + ", ".join(KEYS),
             hint=f'a batch file names its machine: scenario = "{file.name}", or preset = "theta"',
         )
+    is_batch = all(key in KEYS for key in table.values)
+    if not is_batch and (other := of_another_kind(str(file), table.values, "a batch file")):
+        raise other
     table.refuse_others(KEYS)
     jobs = table.get("jobs", str, "the path of a job list")
     if jobs is None:
@@ -117,6 +121,7 @@ def load(file: Path, changes: Mapping[str, Any] | None = None) -> Spec:
         name=table.get("name", str, "a text") or file.stem,
         text=text,
         path=path,
+        preset=preset,
         overrides=[f"{key}={value_text(one)}" for key, one in fixed.items()],
         jobs=file.parent / jobs,
         seed=1 if seed is None else seed,

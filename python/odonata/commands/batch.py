@@ -135,7 +135,7 @@ def _batch(
 
     def show() -> None:
         if not quiet:
-            page.show(answer)
+            page.show(answer, place)
             print(f"Results: {place}")
 
     code = INTERRUPTED if answer["outcome"] == "interrupted" else 0

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from odonata.errors import option
+from odonata.errors import of_another_kind, option
 from odonata.scenario.reading import check_seed
 from odonata.sweeps import axes
 from odonata.sweeps.axes import Axis
@@ -102,9 +102,11 @@ def is_sweep(table: Table) -> bool:
 
 def of_file(table: Table) -> Spec:
     """The sweep of a file; raises `InputError` if invalid."""
-    table.refuse_others(KEYS)
     file = table.source.file
     assert file is not None
+    if other := of_another_kind(str(file), table.values, "a sweep"):
+        raise other
+    table.refuse_others(KEYS)
     scenario = table.get("scenario", str, "the path of a scenario")
     fixed = axes.flat(Table(table.values.get("set", {}), table.source, "set"))
     found = [*axes.grid(table), *axes.zipped(table), *axes.listed(table), *axes.sampled(table)]
