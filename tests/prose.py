@@ -34,6 +34,7 @@ GENERATED = {
     *(f"docs/{name}.md" for name in GENERATED_PAGES),
     "python/odonata/scenario/objects.py",
     "studies/mfnetsim/PAPER.md",
+    "studies/real_machines/ABLATION.md",
     *(f"studies/{name}/README.md" for name in ("cluster2017", "gpcnet", "theta", "tpds2016", "trinity2017")),
     *(
         f"studies/{name}/APPENDIX.md"
