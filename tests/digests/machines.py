@@ -356,6 +356,10 @@ def ethernets() -> Iterator[Case]:
         **{"ecn_low": "4 KiB", "ecn_high": "32 KiB", "ecn_probability": 0.5},
         "dcqcn": {"notification_interval": "5 us", "rate_timer": "4 us", "byte_counter": "20 KiB"},
     }
+    variants["swift"] = {
+        **{**small, "congestion_control": "swift"},
+        "swift": {"target": "9 us", "scaling_range": "1 us"},
+    }
     for retransmission in ("selective", "go-back-n"):
         dropping = {"transport": "roce", "pauses": False, "queue": "20 KiB"}
         variants[retransmission] = {**dropping, "retransmission": retransmission}

@@ -67,6 +67,7 @@ INCAST = [(source, 0) for source in range(1, 9)]
         ({}, "trimmed_packets"),
         ({"congestion_control": "constant"}, "trimmed_packets"),
         ({"congestion_control": "rccc"}, "trimmed_packets"),
+        ({"congestion_control": "swift"}, "trimmed_packets"),
         ({"trimming": False, "queue": "32 KiB"}, "dropped_packets"),
         ({"transport": "roce"}, None),
         (
@@ -230,6 +231,19 @@ def test_jobs_and_storage_share_an_ethernet() -> None:
             },
             "network.ethernet.pause_above",
             "with pauses",
+        ),
+        (
+            {
+                "network.ethernet.congestion_control": "swift",
+                "network.ethernet.swift.scaling_least": 100.0,
+            },
+            "network.ethernet.swift.scaling_least",
+            "less than network.ethernet.swift.scaling_most, 100",
+        ),
+        (
+            {"network.ethernet.swift.beta": 0.5},
+            "network.ethernet.swift",
+            'congestion_control = "swift"',
         ),
         ({"network.ethernet.dcqcn.gain": 0.5}, "network.ethernet.dcqcn", "does not use it"),
         (

@@ -220,6 +220,7 @@ __all__ = [
     "Stencil",
     "Storage",
     "Striped",
+    "Swift",
     "Switching",
     "SyncDepth",
     "Tier",
@@ -4201,12 +4202,15 @@ class CongestionControl(Table):
     node that slows down no flow. Default: 8 packets; per flow: 4 packets.
     """
 
-Control = Literal["nscc", "rccc", "constant", "none", "dcqcn"]
+Control = Literal["nscc", "rccc", "swift", "constant", "none", "dcqcn"]
 """How much a sender may have in flight, or how fast it sends.
 
 `nscc`: NSCC of Ultra Ethernet (Ultra Ethernet Specification 1.0, 2025): a window by delay and marks.
 
 `rccc`: RCCC of Ultra Ethernet: receivers grant credit, paced just below the rate of their link.
+
+`swift`: Swift: a window that keeps the delay at a target (G. Kumar et al., "Swift: delay is simple and
+effective for congestion control in the datacenter", SIGCOMM 2020).
 
 `constant`: A constant window.
 
@@ -4277,6 +4281,38 @@ Retransmission = Literal["selective", "go-back-n"]
 
 `go-back-n`: All packets from the first missing one on: receivers discard packets out of sequence.
 """
+
+
+class Swift(Table):
+    """Parameters of Swift (G. Kumar et al., SIGCOMM 2020). The authors give targets for their network only;
+    the defaults here follow the base round-trip time. Windows are in packets.
+    """
+
+    additive_increase: float | None = None
+    """Growth of the window per round-trip time. Default: 1."""
+
+    beta: float | None = None
+    """Weight of the excess delay in a decrease. Default: 0.8."""
+
+    largest_decrease: float | None = None
+    """Largest part of the window that a decrease takes off. Default: 0.5."""
+
+    least_window: float | None = None
+    """Least window; a window below 1 is a packet per round-trip time / window. Default: 0.01."""
+
+    scaling_least: float | None = None
+    """Window up to which the target has all of that. Default: 0.1."""
+
+    scaling_most: float | None = None
+    """Window from which it has nothing of it. Default: 100."""
+
+    scaling_range: Time | None = None
+    """What flow scaling adds to the target of the smallest windows. Default: half a base round-trip time."""
+
+    target: Time | None = None
+    """Delay from the start of a packet to its acknowledgment that a large window aims at. Default: 1.25 base
+    round-trip times.
+    """
 
 Transport = Literal["uec", "roce"]
 """The protocol between hosts.
@@ -4362,6 +4398,9 @@ class Settings(Table):
 
     retransmission: Retransmission | None = None
     """What senders with transport "roce" send again. Default: "selective"."""
+
+    swift: Swift | None = None
+    """Parameters of congestion control "swift"."""
 
     timeout: Time | None = None
     """Time without any acknowledgment after which a sender sends its packets in flight again. Default: 15 us

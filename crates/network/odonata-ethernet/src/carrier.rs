@@ -143,7 +143,7 @@ pub struct Ethernet {
     pub(crate) words: u32,
     pub(crate) sent_bits: GrowableStore<u64>,
     pub(crate) arrived_bits: GrowableStore<u64>,
-    /// By slot of a sender, and of a receiver; only with DCQCN.
+    /// By slot of a sender, and of a receiver; only with DCQCN and Swift.
     pub(crate) paces: GrowableStore<Pace>,
     pub(crate) notifiers: GrowableStore<Notifier>,
     pub(crate) traffic: Store<TransportCounters>,
@@ -170,6 +170,25 @@ odonata_engine::journalled!(Ethernet {
 });
 
 impl Ethernet {
+    /// Bytes per router port of an idle Ethernet.
+    pub const BYTES_PER_PORT: usize = Self::PORT + size_of::<Ingress>();
+
+    /// Bytes per node of an idle Ethernet.
+    pub const BYTES_PER_NODE: usize = Self::PORT + size_of::<Nic>();
+
+    const PORT: usize = size_of::<PortPlan>() + size_of::<Port>() + size_of::<PortCounters>();
+
+    /// Bytes per flow in flight: both halves and the bits of its packets.
+    pub fn bytes_per_flow(params: &Params) -> usize {
+        let bits = 3 * params.range() as usize / 8;
+        let pacing = if params.is_paced {
+            size_of::<Pace>() + size_of::<Notifier>()
+        } else {
+            0
+        };
+        size_of::<Sender>() + size_of::<Receiver>() + bits + pacing
+    }
+
     /// The idle Ethernet of `routers` and their `nodes`, with counters for `traffics` owners.
     pub fn new(
         params: Params,

@@ -18,7 +18,9 @@
 //! | `receiver` | acknowledgments, duplicates, completion |
 //! | `window` | congestion control of the sender: constant windows and NSCC |
 //! | `credit` | congestion control of the receiver: RCCC |
-//! | `dcqcn`, `notification`, `pacing` | DCQCN: rates of senders, notifications of receivers, waits between packets |
+//! | `dcqcn`, `notification` | DCQCN: rates of senders, notifications of receivers |
+//! | `swift` | Swift: windows of senders by delay |
+//! | `pacing` | waits between packets |
 //! | `balancer` | which entropy, and so which path, a frame takes |
 //! | `carrier` | events, and the interface to the fabric |
 //!
@@ -41,6 +43,7 @@ mod port;
 mod receiver;
 mod sender;
 pub mod settings;
+mod swift;
 mod window;
 
 pub use carrier::Ethernet;

@@ -2,6 +2,7 @@
 
 use crate::dcqcn::{Dcqcn, REFERENCE_RATE};
 use crate::settings::{Balancing, Control, Retransmission, Settings, Transport};
+use crate::swift::Swift;
 use odonata_engine::Time;
 use odonata_units::Bandwidth;
 
@@ -37,8 +38,10 @@ pub struct Params {
     pub(crate) has_window: bool,
     /// Whether receivers grant credit.
     pub(crate) has_credit: bool,
-    /// DCQCN, if flows have a rate.
+    /// DCQCN, if flows have a rate; Swift, if their windows follow it. Both make flows wait between packets.
     pub(crate) dcqcn: Option<Dcqcn>,
+    pub(crate) swift: Option<Swift>,
+    pub(crate) is_paced: bool,
     /// Whether senders send again after a timeout.
     pub(crate) has_timer: bool,
     /// Whether receivers report packets that others overtake, and whether they discard the others.
@@ -88,10 +91,11 @@ impl Params {
         let pauses = settings.has_pauses();
         let goes_back = settings.retransmission.given() == Some(&Retransmission::GoBackN);
         let control_law = *settings.congestion_control;
-        let is_paced = control_law == Control::Dcqcn;
+        let is_dcqcn = control_law == Control::Dcqcn;
+        let is_swift = control_law == Control::Swift;
         // DCQCN's thresholds at 40 Gb/s, else parts of the product.
         let reference = |bytes: f64| (bytes * rate / REFERENCE_RATE) as u64;
-        let (low, high) = match is_paced {
+        let (low, high) = match is_dcqcn {
             true => (reference(5e3), reference(200e3)),
             false => (packets(0.2), packets(0.8)),
         };
@@ -108,7 +112,7 @@ impl Params {
             low: settings.ecn_low.given().map_or(low, |bytes| bytes.0),
             high: settings.ecn_high.given().map_or(high, |bytes| bytes.0),
             probability: *settings.ecn_probability,
-            marks: !is_roce || is_paced,
+            marks: !is_roce || is_dcqcn,
             trimming,
             pause: pauses.then(|| {
                 let bytes = |packets: u32| u64::from(packets) * full;
@@ -119,7 +123,9 @@ impl Params {
             control_law,
             has_window: !is_roce && control_law != Control::Rccc,
             has_credit: control_law == Control::Rccc,
-            dcqcn: is_paced.then(|| Dcqcn::new(&settings.dcqcn, rate)),
+            dcqcn: is_dcqcn.then(|| Dcqcn::new(&settings.dcqcn, rate)),
+            swift: is_swift.then(|| Swift::new(&settings.swift, rtt)),
+            is_paced: is_dcqcn || is_swift,
             has_timer: !pauses,
             reports_gaps: is_roce && (goes_back || !pauses),
             goes_back,

@@ -43,7 +43,7 @@ pub(crate) struct Sender {
     hash: u64,
     again: u32,
     nacks: u32,
-    window: Window,
+    pub(crate) window: Window,
     pub(crate) credit: Credit,
     balancer: Balancer,
 }
@@ -314,6 +314,8 @@ impl Ethernet {
         let rtt = is_first.then(|| Time(now.0 - frame.stamp.0));
         let flight = (bytes as f64, sender.in_flight as f64);
         sender.window.acknowledge(params, now, flight, rtt, frame.marked);
+        self.follow_delay(s, slot, bytes, rtt);
+        let sender = self.senders.get(slot);
         if sender.base < sender.packets {
             self.offer(s, slot);
             return None;
@@ -390,6 +392,7 @@ impl Ethernet {
         sender.in_flight -= i64::from(bytes);
         sender.credit.answered();
         sender.balancer.learn(params, frame.entropy, Feedback::Trimmed);
+        self.follow_loss(s, slot);
         self.offer(s, slot);
     }
 
@@ -442,6 +445,7 @@ impl Ethernet {
         state.timer = state.deadline;
         s.send(process, state.deadline, Event::new(Kind::Timer, slot));
         if lost > 0 {
+            self.follow_loss(s, slot);
             self.traffic.edit::<S>(u32::from(sender.traffic)).timeouts += 1;
         }
         self.offer(s, slot);

@@ -1,8 +1,10 @@
 //! The table `network.ethernet` of a scenario.
 
 mod dcqcn;
+mod swift;
 
 pub use dcqcn::Dcqcn;
+pub use swift::Swift;
 
 use odonata_units::{Bandwidth, Bytes, Filled, Problem, Time, positive, within};
 use schemars::JsonSchema;
@@ -21,6 +23,9 @@ pub struct Settings {
     /// Parameters of congestion control "dcqcn".
     #[serde(skip_serializing_if = "Dcqcn::is_none")]
     pub dcqcn: Dcqcn,
+    /// Parameters of congestion control "swift".
+    #[serde(skip_serializing_if = "Swift::is_none")]
+    pub swift: Swift,
     /// How a packet gets its entropy value, from which each switch computes its path. Default: "oblivious" with
     /// transport "uec", "ecmp" with "roce".
     pub load_balancing: Filled<Balancing>,
@@ -86,6 +91,9 @@ pub enum Control {
     Nscc,
     /// RCCC of Ultra Ethernet: receivers grant credit, paced just below the rate of their link.
     Rccc,
+    /// Swift: a window that keeps the delay at a target (G. Kumar et al., "Swift: delay is simple and effective for
+    /// congestion control in the datacenter", SIGCOMM 2020).
+    Swift,
     /// A constant window.
     Constant,
     /// The rate of the link; only with transport "roce".
@@ -222,7 +230,7 @@ impl Settings {
         let (default, expected) = match self.transport {
             Transport::Uec => (
                 Control::Nscc,
-                "\"nscc\", \"rccc\" or \"constant\", or transport = \"roce\"",
+                "\"nscc\", \"rccc\", \"swift\" or \"constant\", or transport = \"roce\"",
             ),
             Transport::Roce => (Control::None, "\"none\" or \"dcqcn\", or transport = \"uec\""),
         };
@@ -235,15 +243,19 @@ impl Settings {
         let probability = *self.ecn_probability.fill(if is_dcqcn { 0.01 } else { 1.0 });
         within(key("ecn_probability"), probability, 0.0, 1.0)?;
         if is_dcqcn {
-            return self.dcqcn.resolve(&key("dcqcn"));
+            self.dcqcn.resolve(&key("dcqcn"))?;
         }
-        if !self.dcqcn.is_none() {
+        if control == Control::Swift {
+            self.swift.resolve(&key("swift"))?;
+        }
+        let tables = [
+            ("dcqcn", is_dcqcn || self.dcqcn.is_none()),
+            ("swift", control == Control::Swift || self.swift.is_none()),
+        ];
+        if let Some((name, _)) = tables.iter().find(|(_, fits)| !fits) {
             let problem = "the congestion control does not use it";
-            return Err(Problem::new(
-                key("dcqcn"),
-                problem,
-                "none, or congestion_control = \"dcqcn\"",
-            ));
+            let expected = format!("none, or congestion_control = \"{name}\"");
+            return Err(Problem::new(key(name), problem, expected));
         }
         Ok(())
     }

@@ -42,7 +42,7 @@ fn a_flow_alone_takes_its_closed_form() {
                 // On one path: a short last packet does not overtake.
                 let case = Case::new(nodes, levels, gbps, vec![(0, target, bytes)])
                     .with(|settings| settings.load_balancing = Balancing::Ecmp.into());
-                for control in [Control::Nscc, Control::Constant] {
+                for control in [Control::Nscc, Control::Swift, Control::Constant] {
                     let times = case
                         .clone()
                         .with(|settings| settings.congestion_control = control.into())
@@ -193,6 +193,12 @@ fn cases() -> Vec<(String, Case)> {
         .clone()
         .with(|settings| settings.congestion_control = Control::Rccc.into());
     cases.push(("rccc".into(), rccc));
+    let swift = base.clone().with(|settings| {
+        settings.congestion_control = Control::Swift.into();
+        settings.swift.target = Time::from_ns(15_000).into();
+        settings.swift.scaling_range = Time::from_ns(1_000).into();
+    });
+    cases.push(("swift".into(), swift));
     cases.push(("roce".into(), roce(base.clone())));
     for (name, retransmission) in [
         ("go-back-n", Retransmission::GoBackN),
