@@ -349,6 +349,29 @@ def ethernets() -> Iterator[Case]:
     for name, ethernet in variants.items():
         network = {"fidelity": "ethernet", "ethernet": ethernet, "routing": {"up": "random"}}
         yield Case(f"ethernet/{name}", scenario({"fat-tree": {"k": 4, "n": 2}}, 16, network))
+    # Messages of many packets, so that switches trim, drop, pause and mark.
+    variants["dcqcn"] = {
+        "transport": "roce",
+        "congestion_control": "dcqcn",
+        **{"ecn_low": "4 KiB", "ecn_high": "32 KiB", "ecn_probability": 0.5},
+        "dcqcn": {"notification_interval": "5 us", "rate_timer": "4 us", "byte_counter": "20 KiB"},
+    }
+    variants["swift"] = {
+        **{**small, "congestion_control": "swift"},
+        "swift": {"target": "9 us", "scaling_range": "1 us"},
+    }
+    for retransmission in ("selective", "go-back-n"):
+        dropping = {"transport": "roce", "pauses": False, "queue": "20 KiB"}
+        variants[retransmission] = {**dropping, "retransmission": retransmission}
+    exchange = {
+        "name": "exchange",
+        "ranks": 16,
+        "workload": {"alltoall": {"bytes": "64 KiB", "iterations": 1}},
+    }
+    for name, ethernet in variants.items():
+        network = {"fidelity": "ethernet", "ethernet": ethernet, "routing": {"up": "random"}}
+        machine: Table = {"fat-tree": {"k": 4, "n": 2}}
+        yield Case(f"ethernet/exchange/{name}", scenario(machine, 16, network, jobs=[exchange]))
     network = {"fidelity": "ethernet", "ethernet": small, "routing": {"algorithm": "ugal"}}
     yield Case("ethernet/dragonfly", scenario({"dragonfly": DRAGONFLY}, 40, network))
     network = {"fidelity": "ethernet", "routing": {"up": "adaptive"}}

@@ -67,8 +67,13 @@ INCAST = [(source, 0) for source in range(1, 9)]
         ({}, "trimmed_packets"),
         ({"congestion_control": "constant"}, "trimmed_packets"),
         ({"congestion_control": "rccc"}, "trimmed_packets"),
+        ({"congestion_control": "swift"}, "trimmed_packets"),
         ({"trimming": False, "queue": "32 KiB"}, "dropped_packets"),
         ({"transport": "roce"}, None),
+        (
+            {"transport": "roce", "congestion_control": "dcqcn", "ecn_low": "4 KiB", "ecn_high": "40 KiB"},
+            None,
+        ),
     ],
 )
 def test_every_packet_is_accounted_for(ethernet: dict[str, Any], lost: str | None) -> None:
@@ -83,12 +88,22 @@ def test_every_packet_is_accounted_for(ethernet: dict[str, Any], lost: str | Non
         assert row[column] == sum(link[column] for link in links)
         assert (row[column] > 0) == (column == lost)
     assert (sum(link["pauses"] for link in links) > 0) == (ethernet.get("transport") == "roce")
+    is_dcqcn = ethernet.get("congestion_control") == "dcqcn"
+    assert (row["congestion_notifications"] > 0) == (row["marked_packets"] > 0 and is_dcqcn) == is_dcqcn
     # Counters of the general table of links agree.
     packets = {link["link"]: link["data_packets"] + link["control_packets"] for link in links}
     assert all(link["packets"] == packets[link["link"]] for link in results.rows("links"))
 
 
-@pytest.mark.parametrize("ethernet", [{}, {"congestion_control": "rccc"}, {"transport": "roce"}])
+@pytest.mark.parametrize(
+    "ethernet",
+    [
+        {},
+        {"congestion_control": "rccc"},
+        {"transport": "roce"},
+        {"transport": "roce", "congestion_control": "dcqcn", "ecn_high": "40 KiB", "ecn_probability": 1.0},
+    ],
+)
 def test_every_scheduler_gives_one_digest(ethernet: dict[str, Any]) -> None:
     digests = {
         odonata.run(
@@ -98,6 +113,61 @@ def test_every_scheduler_gives_one_digest(ethernet: dict[str, Any]) -> None:
         for scheduler, threads in (("sequential", 1), ("conservative", 2), ("optimistic", 2))
     }
     assert len(digests) == 1
+
+
+@pytest.mark.parametrize(("retransmission", "discards"), [("selective", False), ("go-back-n", True)])
+def test_roce_without_pauses_drops_and_repairs(retransmission: str, discards: bool) -> None:
+    keys = {"transport": "roce", "pauses": False, "queue": "32 KiB", "retransmission": retransmission}
+    results = odonata.run(scenario(INCAST, 400_000, **keys))
+    assert results.outcome == "completed"
+    (row,) = results.rows("ethernet")
+    assert row["delivered_bytes"] == 3_200_000
+    assert row["dropped_packets"] > 0
+    assert (row["out_of_sequence_packets"] > 0) == discards
+    arrived = row["delivered_packets"] + row["duplicate_packets"] + row["out_of_sequence_packets"]
+    assert row["packets"] + row["resent_packets"] == arrived + row["dropped_packets"]
+    assert sum(link["pauses"] for link in results.rows("ethernet_links")) == 0
+
+
+def test_pauses_are_proved_free_of_deadlock_or_their_cycle_is_named() -> None:
+    case = scenario([(0, 1)], 8, transport="roce")
+    tree = odonata.check(case)["routing"]
+    assert (tree["waits_for"], tree["deadlock_free"]) == ("pauses", True)
+    assert tree["channels"] > 0
+    assert tree["dependencies"] > 0
+    del case["network"]["routing"]
+    case["machine"] = {"torus": {"dims": [8], "nodes_per_router": 2}}
+    del case["network"]["links"]["global"]
+    ring = odonata.check(case)["routing"]
+    assert (ring["waits_for"], ring["deadlock_free"]) == ("pauses", False)
+    hops = [tuple(int(word) for word in hop.split() if word.isdigit()) for hop in ring["cycle"]]
+    assert sorted(start for start, _ in hops) == list(range(8))
+    assert all(end == hops[(i + 1) % 8][0] for i, (_, end) in enumerate(hops))
+    # Credits have virtual channels, and drops make no packet wait.
+    network = {key: value for key, value in case["network"].items() if key not in ("ethernet", "fidelity")}
+    assert odonata.check(case | {"network": network})["routing"]["deadlock_free"]
+    case["network"]["ethernet"]["pauses"] = False
+    drops = odonata.check(case)["routing"]
+    assert (drops["waits_for"], drops["deadlock_free"], drops["cycle"]) == ("nothing", True, [])
+
+
+def test_a_cycle_of_pauses_stops_a_run_and_a_routing_without_one_does_not() -> None:
+    """A ring under load: dimension order fills the cycle that the check names."""
+    ring: dict[str, Any] = {
+        "machine": {"torus": {"dims": [8], "nodes_per_router": 4}},
+        "network": {
+            "fidelity": "ethernet",
+            "ethernet": {"transport": "roce", "pause_above": 2, "resume_below": 1},
+            "packet": "1000 B",
+        },
+        "jobs": [{"ranks": 32, "workload": {"alltoall": {"bytes": "64 KiB", "iterations": 1}}}],
+    }
+    assert not odonata.check(ring)["routing"]["deadlock_free"]
+    with pytest.raises(odonata.RunFailed, match="stalled"):
+        odonata.run(ring)
+    free = {"network.routing.algorithm": "up-down"}
+    assert odonata.check(ring, overrides=free)["routing"]["deadlock_free"]
+    assert odonata.run(ring, overrides=free).outcome == "completed"
 
 
 def test_jobs_and_storage_share_an_ethernet() -> None:
@@ -125,7 +195,7 @@ def test_jobs_and_storage_share_an_ethernet() -> None:
         ({"network.fidelity": "packet"}, "network.ethernet", "nothing in the scenario uses an Ethernet"),
         ({"run.blame": True}, "run.blame", "not charged to jobs"),
         ({"network.ethernet.entropies": 48}, "network.ethernet.entropies", "a power of two"),
-        ({"network.ethernet.pause_above": 20}, "network.ethernet.pause_above", "pauses no sender"),
+        ({"network.ethernet.pause_above": 20}, "network.ethernet.pause_above", "pause no sender"),
         (
             {"network.ethernet.ecn_low": "2 MB", "network.ethernet.ecn_high": "1 MB"},
             "network.ethernet.ecn_low",
@@ -137,6 +207,55 @@ def test_jobs_and_storage_share_an_ethernet() -> None:
             "cycle",
         ),
         ({"network.ethernet.load_balancing": "mixd"}, None, "mixed"),
+        (
+            {"network.ethernet.congestion_control": "dcqcn"},
+            "network.ethernet.congestion_control",
+            'or transport = "roce"',
+        ),
+        (
+            {"network.ethernet.transport": "roce", "network.ethernet.congestion_control": "rccc"},
+            "network.ethernet.congestion_control",
+            '"none" or "dcqcn"',
+        ),
+        (
+            {"network.ethernet.retransmission": "go-back-n"},
+            "network.ethernet.retransmission",
+            'transport = "roce"',
+        ),
+        ({"network.ethernet.pauses": True}, "network.ethernet.pauses", 'transport = "roce"'),
+        (
+            {
+                "network.ethernet.transport": "roce",
+                "network.ethernet.pauses": False,
+                "network.ethernet.pause_above": 9,
+            },
+            "network.ethernet.pause_above",
+            "with pauses",
+        ),
+        (
+            {
+                "network.ethernet.congestion_control": "swift",
+                "network.ethernet.swift.scaling_least": 100.0,
+            },
+            "network.ethernet.swift.scaling_least",
+            "less than network.ethernet.swift.scaling_most, 100",
+        ),
+        (
+            {"network.ethernet.swift.beta": 0.5},
+            "network.ethernet.swift",
+            'congestion_control = "swift"',
+        ),
+        ({"network.ethernet.dcqcn.gain": 0.5}, "network.ethernet.dcqcn", "does not use it"),
+        (
+            {
+                "network.ethernet.transport": "roce",
+                "network.ethernet.congestion_control": "dcqcn",
+                "network.ethernet.dcqcn.gain": 1.5,
+            },
+            "network.ethernet.dcqcn.gain",
+            "more than 0 and at most 1",
+        ),
+        ({"network.ethernet.ecn_probability": 2.0}, "network.ethernet.ecn_probability", "0 to 1"),
     ],
 )
 def test_impossible_settings_are_refused(overrides: dict[str, Any], key: str | None, text: str) -> None:

@@ -189,10 +189,9 @@ def _traffic(job: dict[str, Any]) -> str:
 
 def routing(routing: dict[str, Any]) -> list[str]:
     """Virtual channels, and whether the routing can deadlock."""
-    lines = [
-        f"virtual channels: {_by_class(routing['virtual_channels'])} "
-        f"(needed: {_by_class(routing['virtual_channels_needed'])})"
-    ]
+    lines = [_waits(routing)]
+    if routing["waits_for"] == "nothing":
+        return [*lines, "free of deadlock: no packet waits for another"]
     graph = f"{routing['channels']} channels, {routing['dependencies']} dependencies"
     if routing["deadlock_free"]:
         lines.append(f"free of deadlock: proved on {routing['proved_on']} ({graph}, no cycle)")
@@ -200,6 +199,24 @@ def routing(routing: dict[str, Any]) -> list[str]:
         lines.append(f"CAN DEADLOCK, on {routing['proved_on']} ({graph}); this cycle can fill:")
         lines += [f"  {hop}" for hop in routing["cycle"]]
     return lines
+
+
+def _waits(routing: dict[str, Any]) -> str:
+    """What packets wait for.
+
+    >>> _waits({"waits_for": "nothing"})
+    'no virtual channels: switches drop or trim packets that find no room'
+    """
+    match routing["waits_for"]:
+        case "nothing":
+            return "no virtual channels: switches drop or trim packets that find no room"
+        case "pauses":
+            return "no virtual channels: switches pause the links of their inputs"
+        case _:
+            return (
+                f"virtual channels: {_by_class(routing['virtual_channels'])} "
+                f"(needed: {_by_class(routing['virtual_channels_needed'])})"
+            )
 
 
 def _traffic_class(one: dict[str, Any]) -> str:

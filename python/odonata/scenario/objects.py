@@ -84,6 +84,7 @@ __all__ = [
     "CosmoflowIo",
     "CrystalRouter",
     "DataLoader",
+    "Dcqcn",
     "DeadlockCheck",
     "DegradedLink",
     "Device",
@@ -190,6 +191,7 @@ __all__ = [
     "ReduceScatterWorkload",
     "ReduceWorkload",
     "RendezvousForm",
+    "Retransmission",
     "RouterException",
     "RouterModel",
     "Routing",
@@ -218,6 +220,7 @@ __all__ = [
     "Stencil",
     "Storage",
     "Striped",
+    "Swift",
     "Switching",
     "SyncDepth",
     "Tier",
@@ -4199,15 +4202,60 @@ class CongestionControl(Table):
     node that slows down no flow. Default: 8 packets; per flow: 4 packets.
     """
 
-Control = Literal["nscc", "rccc", "constant"]
-"""How much a sender may have in flight.
+Control = Literal["nscc", "rccc", "swift", "constant", "none", "dcqcn"]
+"""How much a sender may have in flight, or how fast it sends.
 
 `nscc`: NSCC of Ultra Ethernet (Ultra Ethernet Specification 1.0, 2025): a window by delay and marks.
 
 `rccc`: RCCC of Ultra Ethernet: receivers grant credit, paced just below the rate of their link.
 
+`swift`: Swift: a window that keeps the delay at a target (G. Kumar et al., "Swift: delay is simple and
+effective for congestion control in the datacenter", SIGCOMM 2020).
+
 `constant`: A constant window.
+
+`none`: The rate of the link; only with transport "roce".
+
+`dcqcn`: DCQCN: a rate by the receiver's notifications of marked packets; only with transport "roce" (Y.
+Zhu et al., "Congestion control for large-scale RDMA deployments", SIGCOMM 2015).
 """
+
+
+class Dcqcn(Table):
+    """Parameters of DCQCN. Defaults are those of its authors for links of 40 Gb/s (Y. Zhu et al., SIGCOMM
+    2015, section 5.2); rates and the byte counter are in proportion to the rate of NICs.
+    """
+
+    additive_increase: Bandwidth | None = None
+    """Growth of the target rate per increase after fast recovery. Default: 40 Mb/s at 40 Gb/s."""
+
+    alpha_timer: Time | None = None
+    """Time without a notification after which a sender reduces alpha. Default: 55 us."""
+
+    byte_counter: Bytes | None = None
+    """Bytes on the wire after which a sender increases its rate. Default: 10 MB at 40 Gb/s."""
+
+    fast_recovery: Annotated[int, Field(ge=0)] | None = None
+    """Increases by timer or byte counter that halve the distance to the target rate before the target itself
+    grows. Default: 5.
+    """
+
+    gain: float | None = None
+    """Weight g of a notification in the estimate alpha of congestion. Default: 1/256."""
+
+    hyper_increase: Bandwidth | None = None
+    """The same once both timer and byte counter are beyond fast recovery. Default: ten times
+    `additive_increase`, as in IEEE 802.1Qau.
+    """
+
+    least_rate: Bandwidth | None = None
+    """Least rate of a flow. Default: 100 Mb/s at 40 Gb/s."""
+
+    notification_interval: Time | None = None
+    """Time in which a receiver sends at most one notification per flow. Default: 50 us."""
+
+    rate_timer: Time | None = None
+    """Time after which a sender increases its rate. Default: 55 us."""
 
 Balancing = Literal["oblivious", "ecmp", "reps", "reps-legacy", "bitmap", "mixed"]
 """How a packet gets its entropy value.
@@ -4226,13 +4274,54 @@ et al., "REPS: recycled entropy packet spraying", 2024).
 `mixed`: Values that came back unmarked first, else as "bitmap".
 """
 
+Retransmission = Literal["selective", "go-back-n"]
+"""What a sender sends again when packets are missing.
+
+`selective`: The missing packets: receivers keep later ones.
+
+`go-back-n`: All packets from the first missing one on: receivers discard packets out of sequence.
+"""
+
+
+class Swift(Table):
+    """Parameters of Swift (G. Kumar et al., SIGCOMM 2020). The authors give targets for their network only;
+    the defaults here follow the base round-trip time. Windows are in packets.
+    """
+
+    additive_increase: float | None = None
+    """Growth of the window per round-trip time. Default: 1."""
+
+    beta: float | None = None
+    """Weight of the excess delay in a decrease. Default: 0.8."""
+
+    largest_decrease: float | None = None
+    """Largest part of the window that a decrease takes off. Default: 0.5."""
+
+    least_window: float | None = None
+    """Least window; a window below 1 is a packet per round-trip time / window. Default: 0.01."""
+
+    scaling_least: float | None = None
+    """Window up to which the target has all of that. Default: 0.1."""
+
+    scaling_most: float | None = None
+    """Window from which it has nothing of it. Default: 100."""
+
+    scaling_range: Time | None = None
+    """What flow scaling adds to the target of the smallest windows. Default: half a base round-trip time."""
+
+    target: Time | None = None
+    """Delay from the start of a packet to its acknowledgment that a large window aims at. Default: 1.25 base
+    round-trip times.
+    """
+
 Transport = Literal["uec", "roce"]
 """The protocol between hosts.
 
 `uec`: Ultra Ethernet: packets arrive in any order, trimmed packets are reported at once and sent again
 selectively.
 
-`roce`: RoCE: a lossless network by priority flow control, one acknowledgment per packet, no window.
+`roce`: RoCE: one acknowledgment per packet, no window; a lossless network by priority flow control, or
+one that drops.
 """
 
 
@@ -4250,21 +4339,30 @@ class Settings(Table):
     Default: computed from links and topology.
     """
 
-    congestion_control: Control = "nscc"
-    """How much a sender may have in flight."""
+    congestion_control: Control | None = None
+    """How much a sender may have in flight, or how fast it sends. Default: "nscc" with transport "uec",
+    "none" with "roce".
+    """
 
     control_packet: Bytes | None = None
     """Bytes on the wire of an acknowledgment and of a trimmed packet. Default: 64 B."""
 
+    dcqcn: Dcqcn | None = None
+    """Parameters of congestion control "dcqcn"."""
+
     ecn_high: Bytes | None = None
-    """Bytes that wait behind a packet from which it is always marked; between, the probability is linear.
-    Default: four fifths of the bandwidth-delay product.
+    """Bytes that wait behind a packet beyond which it is always marked; between, the probability is linear.
+    Default: four fifths of the bandwidth-delay product; with "dcqcn" 200 kB at 40 Gb/s, in proportion to
+    the rate of NICs.
     """
 
     ecn_low: Bytes | None = None
     """Bytes that wait behind a packet up to which it is never marked. Default: a fifth of the bandwidth-
-    delay product.
+    delay product; with "dcqcn" 5 kB at 40 Gb/s, in proportion to the rate of NICs.
     """
+
+    ecn_probability: float | None = None
+    """Probability of a mark at `ecn_high`. Default: 1; with "dcqcn" 0.01."""
 
     entropies: Annotated[int, Field(ge=0)] | None = None
     """Entropy values of a flow: a power of two, 1 to 65536; at most 64 with load balancing "bitmap" and
@@ -4277,15 +4375,19 @@ class Settings(Table):
     """
 
     pause_above: Annotated[int, Field(ge=0)] | None = None
-    """Packets from one input that wait in a switch, above which it pauses the sender of that input; only
-    with transport "roce". Default: 15.
+    """Packets from one input that wait in a switch, above which it pauses the sender of that input. Default:
+    15.
+    """
+
+    pauses: bool | None = None
+    """Whether switches pause the senders of their inputs (priority flow control); otherwise they drop
+    packets without room. Default: true with transport "roce", to which it belongs.
     """
 
     queue: Bytes | None = None
     """Bytes of data that wait at an output of a switch; control packets have twice as much. A packet beyond
-    is trimmed or dropped; with transport "roce" nothing limits the queue but pauses. Default: the
-    bandwidth-delay product, five times as much without trimming, in whole packets, in proportion to the
-    rate of the link.
+    is trimmed or dropped; with pauses nothing else limits the queue. Default: the bandwidth-delay
+    product, five times as much without trimming, in whole packets, in proportion to the rate of the link.
     """
 
     record_flows: bool = False
@@ -4293,6 +4395,12 @@ class Settings(Table):
 
     resume_below: Annotated[int, Field(ge=0)] | None = None
     """Packets from one input below which it lets the sender go on. Default: 12."""
+
+    retransmission: Retransmission | None = None
+    """What senders with transport "roce" send again. Default: "selective"."""
+
+    swift: Swift | None = None
+    """Parameters of congestion control "swift"."""
 
     timeout: Time | None = None
     """Time without any acknowledgment after which a sender sends its packets in flight again. Default: 15 us

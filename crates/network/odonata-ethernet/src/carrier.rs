@@ -3,9 +3,11 @@
 //! A frame takes two events per link: the end of its transmission and its arrival. Local ports are the router ports of
 //! the part in order, then its NICs.
 
-use crate::counters::{FlowRecord, PortCounters, TransportCounters};
+use crate::counters::{FlowRecord, PortCounters, RoceCounters, TransportCounters};
 use crate::frame::{Frame, FrameKind, Route};
 use crate::nic::Nic;
+use crate::notification::Notifier;
+use crate::pacing::Pace;
 use crate::params::Params;
 use crate::pfc::Ingress;
 use crate::port::{Port, PortPlan};
@@ -37,6 +39,10 @@ pub enum Kind {
     Resume,
     /// The description of a message is at its target; the fabric handles it.
     Open,
+    /// A paced flow may send again.
+    Paced,
+    /// A receiver notifies the sender of a flow.
+    Notify,
 }
 
 /// An event; 8 bytes.
@@ -137,7 +143,11 @@ pub struct Ethernet {
     pub(crate) words: u32,
     pub(crate) sent_bits: GrowableStore<u64>,
     pub(crate) arrived_bits: GrowableStore<u64>,
+    /// By slot of a sender, and of a receiver; only with DCQCN and Swift.
+    pub(crate) paces: GrowableStore<Pace>,
+    pub(crate) notifiers: GrowableStore<Notifier>,
     pub(crate) traffic: Store<TransportCounters>,
+    pub(crate) roce: Store<RoceCounters>,
     pub(crate) recorded: Store<u32>,
     pub(crate) records: GrowableStore<FlowRecord>,
 }
@@ -151,12 +161,34 @@ odonata_engine::journalled!(Ethernet {
     receivers,
     sent_bits,
     arrived_bits,
+    paces,
+    notifiers,
     traffic,
+    roce,
     recorded,
     records,
 });
 
 impl Ethernet {
+    /// Bytes per router port of an idle Ethernet.
+    pub const BYTES_PER_PORT: usize = Self::PORT + size_of::<Ingress>();
+
+    /// Bytes per node of an idle Ethernet.
+    pub const BYTES_PER_NODE: usize = Self::PORT + size_of::<Nic>();
+
+    const PORT: usize = size_of::<PortPlan>() + size_of::<Port>() + size_of::<PortCounters>();
+
+    /// Bytes per flow in flight: both halves and the bits of its packets.
+    pub fn bytes_per_flow(params: &Params) -> usize {
+        let bits = 3 * params.range() as usize / 8;
+        let pacing = if params.is_paced {
+            size_of::<Pace>() + size_of::<Notifier>()
+        } else {
+            0
+        };
+        size_of::<Sender>() + size_of::<Receiver>() + bits + pacing
+    }
+
     /// The idle Ethernet of `routers` and their `nodes`, with counters for `traffics` owners.
     pub fn new(
         params: Params,
@@ -209,7 +241,10 @@ impl Ethernet {
             words: params.range() / 64,
             sent_bits: GrowableStore::new(),
             arrived_bits: GrowableStore::new(),
+            paces: GrowableStore::new(),
+            notifiers: GrowableStore::new(),
             traffic: Store::filled(usize::from(traffics), TransportCounters::default()),
+            roce: Store::filled(usize::from(traffics), RoceCounters::default()),
             recorded: Store::filled(1, 0),
             records: GrowableStore::new(),
             routers,
@@ -228,6 +263,8 @@ impl Ethernet {
             Kind::Timer => self.timer(s, index),
             Kind::Pace => self.pace(s, index),
             Kind::Pause | Kind::Resume => self.signalled(s, index, kind == Kind::Pause),
+            Kind::Paced => self.paced(s, index),
+            Kind::Notify => self.notify(s, index),
             Kind::Open => debug_assert!(false, "the fabric opens flows"),
         }
         None
@@ -277,6 +314,10 @@ impl Ethernet {
                 self.rejected(s, &copy);
                 None
             }
+            FrameKind::Notification => {
+                self.notified(s, &copy);
+                None
+            }
         }
     }
 
@@ -288,6 +329,11 @@ impl Ethernet {
     /// Counters by traffic.
     pub fn transport_counters(&self) -> impl Iterator<Item = &TransportCounters> {
         self.traffic.iter()
+    }
+
+    /// Counters of RoCE by traffic.
+    pub fn roce_counters(&self) -> impl Iterator<Item = &RoceCounters> {
+        self.roce.iter()
     }
 
     /// The complete flows, in the order in which they ended in this part.
@@ -311,6 +357,11 @@ impl Ethernet {
             Some((count, what)) => Err(format!("{count} {what}")),
             None => Ok(()),
         }
+    }
+
+    /// The logical process of local node `node`.
+    pub(crate) fn process_of(&self, node: u32) -> u32 {
+        self.plans[(self.switch_ports + node - self.nodes.start) as usize].process
     }
 
     /// The parameters.

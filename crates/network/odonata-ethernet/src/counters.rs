@@ -54,7 +54,7 @@ pub struct TransportCounters {
     pub marked: u64,
     /// ACKs sent.
     pub acks: u64,
-    /// NACKs sent.
+    /// NACKs sent, of trimmed or of missing packets.
     pub nacks: u64,
     /// Timeouts.
     pub timeouts: u64,
@@ -96,6 +96,27 @@ impl TransportCounters {
     }
 }
 
+/// Counters of the flows of one traffic that only RoCE has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct RoceCounters {
+    /// Congestion notifications that receivers sent.
+    pub notifications: u64,
+    /// Packets that arrived out of sequence and were discarded.
+    pub out_of_sequence: u64,
+}
+
+impl RoceCounters {
+    /// Adds the counters of another part.
+    pub fn add(&mut self, other: &RoceCounters) {
+        let RoceCounters {
+            notifications,
+            out_of_sequence,
+        } = other;
+        self.notifications += notifications;
+        self.out_of_sequence += out_of_sequence;
+    }
+}
+
 /// A complete flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct FlowRecord {
@@ -115,6 +136,6 @@ pub struct FlowRecord {
     pub end: Time,
     /// Packets sent again.
     pub again: u32,
-    /// Trimmed packets reported to the sender.
+    /// Trimmed or missing packets reported to the sender.
     pub nacks: u32,
 }

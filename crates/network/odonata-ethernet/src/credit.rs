@@ -171,7 +171,7 @@ impl Ethernet {
         self.send_control(s, nic, pull);
         let bytes = if granted == 0 { EMPTY_PULL } else { granted };
         let takes = Time::from_ps_f64(bytes as f64 / self.params.rate / SHARE);
-        let process = self.plans[(self.switch_ports + nic) as usize].process;
+        let process = self.process_of(self.nodes.start + nic);
         let at = s.now() + takes;
         s.send(process, at, Event::new(Kind::Pace, nic));
     }

@@ -19,10 +19,12 @@ pub(crate) enum FrameKind {
     Trimmed,
     /// What a receiver has.
     Ack,
-    /// A packet that arrived trimmed.
+    /// A packet that arrived trimmed, or that others have overtaken.
     Nack,
     /// Credit of a receiver.
     Pull,
+    /// A packet arrived marked: the flow reduces its rate.
+    Notification,
 }
 
 /// A frame. In queues and on links it is a slot of a pool; between parts it is a value.
@@ -103,8 +105,13 @@ impl Frame {
         }
     }
 
-    /// Whether it waits in the queue of data.
+    /// Whether it has data.
     pub(crate) fn is_data(&self) -> bool {
         self.kind == FrameKind::Data
+    }
+
+    /// Whether pauses of the data's class stop it.
+    pub(crate) fn is_lossless(&self) -> bool {
+        self.kind != FrameKind::Notification
     }
 }

@@ -1,4 +1,4 @@
-//! Ethernet: switches that mark and trim packets, and the transport of Ultra Ethernet.
+//! Ethernet: switches that mark, trim, drop or pause, and the transports of Ultra Ethernet and RoCE.
 //!
 //! ```text
 //!  message ─► sender ─► NIC ─► port ─► switch: hash ─► port (trim, mark) ─► … ─► receiver ─► message
@@ -18,6 +18,9 @@
 //! | `receiver` | acknowledgments, duplicates, completion |
 //! | `window` | congestion control of the sender: constant windows and NSCC |
 //! | `credit` | congestion control of the receiver: RCCC |
+//! | `dcqcn`, `notification` | DCQCN: rates of senders, notifications of receivers |
+//! | `swift` | Swift: windows of senders by delay |
+//! | `pacing` | waits between packets |
 //! | `balancer` | which entropy, and so which path, a frame takes |
 //! | `carrier` | events, and the interface to the fabric |
 //!
@@ -29,18 +32,22 @@ mod balancer;
 mod carrier;
 mod counters;
 mod credit;
+mod dcqcn;
 mod frame;
 mod nic;
+mod notification;
+mod pacing;
 mod params;
 mod pfc;
 mod port;
 mod receiver;
 mod sender;
 pub mod settings;
+mod swift;
 mod window;
 
 pub use carrier::Ethernet;
 pub use carrier::{Event, Kind, Links, Outcome, Remote, Submission, Surroundings};
-pub use counters::{FlowRecord, PortCounters, TransportCounters};
+pub use counters::{FlowRecord, PortCounters, RoceCounters, TransportCounters};
 pub use frame::{Frame, NEW_ROUTE, Route};
 pub use params::Params;

@@ -79,8 +79,11 @@ impl Ethernet {
     /// Starts the next transmission of a NIC if it is idle.
     pub(crate) fn serve_nic<S: Surroundings>(&mut self, s: &mut S, nic: u32) {
         let port = self.switch_ports + nic;
-        if self.ports.get(port).serving != Serving::Nothing || self.ports.get(port).is_paused() {
+        if self.ports.get(port).serving != Serving::Nothing {
             return;
+        }
+        if self.ports.get(port).is_paused() {
+            return self.serve_paused_nic(s, nic);
         }
         let state = self.nics.edit::<S>(nic);
         let mut takes_data = !state.flows.is_empty();
@@ -105,6 +108,19 @@ impl Ethernet {
         let state = self.nics.edit::<S>(nic);
         if let Some(frame) = state.control.pop(&self.frames) {
             self.transmit_from_nic(s, port, frame);
+        }
+    }
+
+    /// Sends the first control frame that pauses do not stop.
+    fn serve_paused_nic<S: Surroundings>(&mut self, s: &mut S, nic: u32) {
+        let mut control = self.nics.get(nic).control;
+        if control.is_empty() || self.params.dcqcn.is_none() {
+            return;
+        }
+        let first = control.remove_first::<S, _>(&mut self.frames, |frame| !frame.is_lossless());
+        if let Some(frame) = first {
+            self.nics.edit::<S>(nic).control = control;
+            self.transmit_from_nic(s, self.switch_ports + nic, frame);
         }
     }
 

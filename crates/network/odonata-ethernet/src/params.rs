@@ -1,6 +1,8 @@
 //! Resolved values of a run. Sizes are bytes on the wire, rates bytes per picosecond.
 
-use crate::settings::{Balancing, Control, Settings, Transport};
+use crate::dcqcn::{Dcqcn, REFERENCE_RATE};
+use crate::settings::{Balancing, Control, Retransmission, Settings, Transport};
+use crate::swift::Swift;
 use odonata_engine::Time;
 use odonata_units::Bandwidth;
 
@@ -23,6 +25,9 @@ pub struct Params {
     pub(crate) queue: u64,
     pub(crate) low: u64,
     pub(crate) high: u64,
+    /// Probability of a mark at the upper threshold, and whether switches mark.
+    pub(crate) probability: f64,
+    pub(crate) marks: bool,
     pub(crate) trimming: bool,
     /// Pause above and resume below these bytes of one input; `None`: queues are bounded.
     pub(crate) pause: Option<(u64, u64)>,
@@ -33,8 +38,15 @@ pub struct Params {
     pub(crate) has_window: bool,
     /// Whether receivers grant credit.
     pub(crate) has_credit: bool,
+    /// DCQCN, if flows have a rate; Swift, if their windows follow it. Both make flows wait between packets.
+    pub(crate) dcqcn: Option<Dcqcn>,
+    pub(crate) swift: Option<Swift>,
+    pub(crate) is_paced: bool,
     /// Whether senders send again after a timeout.
     pub(crate) has_timer: bool,
+    /// Whether receivers report packets that others overtake, and whether they discard the others.
+    pub(crate) reports_gaps: bool,
+    pub(crate) goes_back: bool,
     /// Whether every packet is a full one on the wire.
     pub(crate) pads: bool,
     pub(crate) balancing: Balancing,
@@ -75,7 +87,18 @@ impl Params {
         let trimming = *settings.trimming;
         let queue = (settings.queue.given()).map_or(packets(if trimming { 1.0 } else { 5.0 }), |bytes| bytes.0);
         let timeout = || Time((15e6 + 6.0 * queue as f64 / rate) as u64);
-        let lossless = settings.transport == Transport::Roce;
+        let is_roce = settings.transport == Transport::Roce;
+        let pauses = settings.has_pauses();
+        let goes_back = settings.retransmission.given() == Some(&Retransmission::GoBackN);
+        let control_law = *settings.congestion_control;
+        let is_dcqcn = control_law == Control::Dcqcn;
+        let is_swift = control_law == Control::Swift;
+        // DCQCN's thresholds at 40 Gb/s, else parts of the product.
+        let reference = |bytes: f64| (bytes * rate / REFERENCE_RATE) as u64;
+        let (low, high) = match is_dcqcn {
+            true => (reference(5e3), reference(200e3)),
+            false => (packets(0.2), packets(0.8)),
+        };
         let target = if trimming { 0.75 * rtt } else { rtt };
         let scale = product / REFERENCE_PRODUCT;
         let segment = payload as f64;
@@ -86,23 +109,30 @@ impl Params {
             rate,
             rtt: Time(rtt as u64),
             queue: queue.max(full),
-            low: settings.ecn_low.given().map_or(packets(0.2), |bytes| bytes.0),
-            high: settings.ecn_high.given().map_or(packets(0.8), |bytes| bytes.0),
+            low: settings.ecn_low.given().map_or(low, |bytes| bytes.0),
+            high: settings.ecn_high.given().map_or(high, |bytes| bytes.0),
+            probability: *settings.ecn_probability,
+            marks: !is_roce || is_dcqcn,
             trimming,
-            pause: lossless.then(|| {
+            pause: pauses.then(|| {
                 let bytes = |packets: u32| u64::from(packets) * full;
                 (bytes(*settings.pause_above), bytes(*settings.resume_below))
             }),
             window: settings.window.given().map_or(1.5 * product, |bytes| bytes.0 as f64),
             products: settings.window.given().map_or(1.5, |bytes| bytes.0 as f64 / product),
-            control_law: settings.congestion_control,
-            has_window: !lossless && settings.congestion_control != Control::Rccc,
-            has_credit: !lossless && settings.congestion_control == Control::Rccc,
-            has_timer: !lossless,
-            pads: lossless,
+            control_law,
+            has_window: !is_roce && control_law != Control::Rccc,
+            has_credit: control_law == Control::Rccc,
+            dcqcn: is_dcqcn.then(|| Dcqcn::new(&settings.dcqcn, rate)),
+            swift: is_swift.then(|| Swift::new(&settings.swift, rtt)),
+            is_paced: is_dcqcn || is_swift,
+            has_timer: !pauses,
+            reports_gaps: is_roce && (goes_back || !pauses),
+            goes_back,
+            pads: is_roce,
             balancing: *settings.load_balancing,
             entropies: *settings.entropies,
-            acknowledge_every: if lossless { 1 } else { settings.acknowledge_every.0 },
+            acknowledge_every: if is_roce { 1 } else { settings.acknowledge_every.0 },
             timeout: settings.timeout.given().copied().unwrap_or_else(timeout),
             nscc: Nscc {
                 target,

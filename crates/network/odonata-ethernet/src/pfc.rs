@@ -21,6 +21,9 @@ impl Ethernet {
             return;
         };
         let frame = self.frames.get(frame);
+        if !frame.is_lossless() {
+            return;
+        }
         let port = frame.ingress - self.first_port;
         let ingress = self.ingresses.edit::<S>(port);
         ingress.bytes += u64::from(frame.bytes);
@@ -37,6 +40,9 @@ impl Ethernet {
             return;
         };
         let frame = self.frames.get(frame);
+        if !frame.is_lossless() {
+            return;
+        }
         let port = frame.ingress - self.first_port;
         let ingress = self.ingresses.edit::<S>(port);
         ingress.bytes -= u64::from(frame.bytes);

@@ -77,7 +77,7 @@ impl Ethernet {
         let arriving = *self.frames.get(frame);
         let shares = self.params.pause.is_some();
         let state = self.ports.edit::<S>(port);
-        if !arriving.is_data() && !shares {
+        if !(arriving.is_data() || shares && arriving.is_lossless()) {
             return self.enqueue_control(s, port, frame);
         }
         let is_full = !shares && state.data_bytes + u64::from(arriving.bytes) > plan.queue;
@@ -135,10 +135,12 @@ impl Ethernet {
     /// Starts the next transmission of a switch's port if it is idle.
     pub(crate) fn start<S: Surroundings>(&mut self, s: &mut S, port: u32) {
         let state = self.ports.get(port);
-        if state.serving != Serving::Nothing || state.is_paused() {
+        if state.serving != Serving::Nothing {
             return;
         }
-        let (serving, frame) = match (state.control.head, state.data.head) {
+        // In a lossless network, control frames are those of a class without pauses.
+        let data = if state.is_paused() { NIL } else { state.data.head };
+        let (serving, frame) = match (state.control.head, data) {
             (NIL, NIL) => return,
             (NIL, data) => (Serving::Data, data),
             (control, _) => (Serving::Control, control),
@@ -173,7 +175,8 @@ impl Ethernet {
             let behind = state.data_bytes;
             marks = behind > plan.high
                 || (behind > plan.low
-                    && state.stream.unit() * ((plan.high - plan.low) as f64) < (behind - plan.low) as f64);
+                    && state.stream.unit() * ((plan.high - plan.low) as f64)
+                        < (behind - plan.low) as f64 * self.params.probability);
         } else {
             state.control = list;
             state.control_bytes = state.control_bytes.saturating_sub(u64::from(bytes));
@@ -181,12 +184,13 @@ impl Ethernet {
         let counters = self.port_counters.edit::<S>(port);
         counters.bytes += u64::from(bytes);
         counters.busy += plan.time_for(bytes);
-        match self.frames.get(frame).kind {
-            FrameKind::Data => counters.data += 1,
-            _ => counters.control += 1,
+        let is_packet = self.frames.get(frame).is_data();
+        match is_packet {
+            true => counters.data += 1,
+            false => counters.control += 1,
         }
         let is_switch = port < self.switch_ports;
-        if is_switch && marks && self.params.pause.is_none() {
+        if is_switch && marks && is_packet && self.params.marks {
             counters.marked += 1;
             self.frames.edit::<S>(frame).marked = true;
         }

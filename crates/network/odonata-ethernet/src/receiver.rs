@@ -3,6 +3,10 @@
 //! A receiver sends an ACK after so many bytes on the wire, and at once for the first packet, a marked one, and one that
 //! asks for it; if packets before one that asks are missing, again when they are complete. It sends a NACK at once for
 //! each trimmed packet. An ACK reports all packets up to the first gap and 64 more by a bitmap.
+//!
+//! Without trimming, receivers of RoCE report a packet that another one overtakes, once. With go-back-N they discard
+//! packets out of sequence and report the first missing one, again only after it has arrived (InfiniBand Architecture
+//! Specification 1.4, section 9.7.5).
 
 use crate::carrier::{Ethernet, Outcome, Surroundings};
 use crate::credit::Grants;
@@ -20,11 +24,15 @@ pub(crate) struct Receiver {
     is_live: bool,
     /// A packet that asked for an ACK arrived before earlier ones.
     owes: bool,
+    /// Go-back-N: the first missing packet is reported.
+    is_reported: bool,
     bytes: u64,
     packets: u32,
     /// The first packet that has not arrived, and how many behind it have.
     expected: u32,
     ahead: u32,
+    /// The packet after the last one that arrived or is reported.
+    end: u32,
     /// Bytes on the wire that arrived, and those since the last ACK.
     received: u64,
     unreported: u64,
@@ -59,16 +67,19 @@ impl Ethernet {
             number,
             is_live: true,
             owes: false,
+            is_reported: false,
             bytes,
             packets: bytes.div_ceil(u64::from(self.params.payload)).max(1) as u32,
             expected: 0,
             ahead: 0,
+            end: 0,
             received: 0,
             unreported: 0,
             sender: NIL,
             grants: Grants::default(),
         };
         let slot = self.receivers.allocate::<S>(receiver);
+        self.forget_marks::<S>(slot);
         self.nics.edit::<S>(nic).receivers = slot;
         for word in 0..self.words {
             let at = (slot * self.words + word) as usize;
@@ -123,6 +134,9 @@ impl Ethernet {
             self.answer(s, frame, FrameKind::Ack, Some(slot));
             return None;
         }
+        if frame.marked && self.params.dcqcn.is_some() {
+            self.note_mark(s, slot, frame);
+        }
         if self.params.has_credit && receiver.sender == NIL {
             self.receivers.edit::<S>(slot).sender = frame.sender;
         }
@@ -130,6 +144,13 @@ impl Ethernet {
             self.answer(s, frame, FrameKind::Nack, Some(slot));
             self.demand(s, slot, frame);
             return None;
+        }
+        if self.params.goes_back && sequence > receiver.expected {
+            self.discard(s, slot, frame);
+            return None;
+        }
+        if self.params.reports_gaps {
+            self.report_gap(s, slot, frame);
         }
         self.demand(s, slot, frame);
         let payload = self.payload_of(receiver.bytes, receiver.packets, sequence);
@@ -167,6 +188,33 @@ impl Ethernet {
         Some(Outcome::Arrived(receiver.message))
     }
 
+    /// Go-back-N: the packet of `frame` is out of sequence.
+    fn discard<S: Surroundings>(&mut self, s: &mut S, slot: u32, frame: &Frame) {
+        self.roce.edit::<S>(u32::from(frame.traffic)).out_of_sequence += 1;
+        let receiver = *self.receivers.get(slot);
+        if !receiver.is_reported {
+            self.receivers.edit::<S>(slot).is_reported = true;
+            self.report_missing(s, slot, frame, receiver.expected);
+        }
+    }
+
+    /// The packet of `frame` has arrived: reports those that it has overtaken. With go-back-N there are none, and the
+    /// next gap may be reported.
+    fn report_gap<S: Surroundings>(&mut self, s: &mut S, slot: u32, frame: &Frame) {
+        let end = self.receivers.get(slot).end;
+        if frame.sequence >= end {
+            (end..frame.sequence).for_each(|missing| self.report_missing(s, slot, frame, missing));
+        }
+        let receiver = self.receivers.edit::<S>(slot);
+        receiver.end = end.max(frame.sequence + 1);
+        receiver.is_reported = false;
+    }
+
+    fn report_missing<S: Surroundings>(&mut self, s: &mut S, slot: u32, frame: &Frame, sequence: u32) {
+        let missing = Frame { sequence, ..*frame };
+        self.answer(s, &missing, FrameKind::Nack, Some(slot));
+    }
+
     /// Frees a complete receiver.
     fn close<S: Surroundings>(&mut self, slot: u32, node: u32) {
         let nic = node - self.nodes.start;
@@ -181,6 +229,7 @@ impl Ethernet {
             self.receivers.edit::<S>(at).next = next;
         }
         self.receivers.edit::<S>(slot).is_live = false;
+        self.forget_marks::<S>(slot);
         self.receivers.free::<S>(slot);
     }
 

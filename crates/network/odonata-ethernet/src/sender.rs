@@ -1,5 +1,5 @@
-//! Senders: the sending half of a flow. It sends each packet once, again when its header comes back without data or when
-//! no answer comes for the timeout, and packets to send again first.
+//! Senders: the sending half of a flow. It sends each packet once, again when it is reported trimmed or missing or when no
+//! answer comes for the timeout, and packets to send again first. With go-back-N it sends all from the missing one on.
 //!
 //! Two bits per packet between the first unacknowledged one and the last sent one: acknowledged, and waiting to be sent
 //! again. `in_flight` counts bytes on the wire of packets sent and neither reported as arrived nor as trimmed.
@@ -43,7 +43,7 @@ pub(crate) struct Sender {
     hash: u64,
     again: u32,
     nacks: u32,
-    window: Window,
+    pub(crate) window: Window,
     pub(crate) credit: Credit,
     balancer: Balancer,
 }
@@ -105,6 +105,7 @@ impl Ethernet {
             self.set_sent_word::<S>(slot, 0, word, 0);
             self.set_sent_word::<S>(slot, 1, word, 0);
         }
+        self.start_pace::<S>(slot);
         self.offer(s, slot);
         number
     }
@@ -174,7 +175,7 @@ impl Ethernet {
     /// Whether a flow has a packet to send and its window allows it.
     pub(crate) fn may_send(&self, slot: u32) -> bool {
         let sender = self.senders.get(slot);
-        if !sender.is_live {
+        if !sender.is_live || self.is_waiting(slot) {
             return false;
         }
         let Some(sequence) = self.next_sequence(slot, sender) else {
@@ -259,8 +260,9 @@ impl Ethernet {
             ingress: NIL,
             traffic: sender.traffic,
         };
+        self.pace_packet(s, slot, bytes);
         if starts_timer {
-            let process = self.plans[(self.switch_ports + source - self.nodes.start) as usize].process;
+            let process = self.process_of(source);
             s.send(process, at, Event::new(Kind::Timer, slot));
         }
         self.frames.allocate::<S>(frame)
@@ -312,6 +314,8 @@ impl Ethernet {
         let rtt = is_first.then(|| Time(now.0 - frame.stamp.0));
         let flight = (bytes as f64, sender.in_flight as f64);
         sender.window.acknowledge(params, now, flight, rtt, frame.marked);
+        self.follow_delay(s, slot, bytes, rtt);
+        let sender = self.senders.get(slot);
         if sender.base < sender.packets {
             self.offer(s, slot);
             return None;
@@ -366,6 +370,9 @@ impl Ethernet {
         if !self.is_for(frame) {
             return;
         }
+        if self.params.goes_back {
+            return self.go_back(s, frame);
+        }
         let (slot, now, sequence) = (frame.sender, s.now(), frame.sequence);
         let sender = *self.senders.get(slot);
         let is_known = sequence < sender.base || self.bit(slot, 0, sequence) || self.bit(slot, 1, sequence);
@@ -385,7 +392,33 @@ impl Ethernet {
         sender.in_flight -= i64::from(bytes);
         sender.credit.answered();
         sender.balancer.learn(params, frame.entropy, Feedback::Trimmed);
+        self.follow_loss(s, slot);
         self.offer(s, slot);
+    }
+
+    /// Go-back-N: packets before that of `frame` have arrived, and all from it on are sent again.
+    fn go_back<S: Surroundings>(&mut self, s: &mut S, frame: &Frame) {
+        let slot = frame.sender;
+        if frame.sequence >= self.senders.get(slot).base {
+            self.senders.edit::<S>(slot).nacks += 1;
+            self.presume_lost::<S>(slot, frame.sequence);
+            self.acknowledged(s, frame);
+        }
+    }
+
+    /// Packets in flight from `first` on wait to be sent again. Returns their bytes on the wire.
+    fn presume_lost<S: Surroundings>(&mut self, slot: u32, first: u32) -> i64 {
+        let sender = *self.senders.get(slot);
+        let mut lost = 0;
+        for sequence in first.max(sender.base)..sender.next_new {
+            if !self.bit(slot, 0, sequence) && !self.bit(slot, 1, sequence) {
+                self.set_bit::<S>(slot, 1, sequence, true);
+                self.senders.edit::<S>(slot).waiting += 1;
+                lost += i64::from(self.size_of(&sender, sequence));
+            }
+        }
+        self.senders.edit::<S>(slot).in_flight -= lost;
+        lost
     }
 
     /// The timer of the flow in this slot; an old one does not count.
@@ -395,22 +428,14 @@ impl Ethernet {
         if !sender.is_live || sender.timer != now {
             return;
         }
-        let process = self.plans[(self.switch_ports + sender.source - self.nodes.start) as usize].process;
+        let process = self.process_of(sender.source);
         if now < sender.deadline {
             self.senders.edit::<S>(slot).timer = sender.deadline;
             return s.send(process, sender.deadline, Event::new(Kind::Timer, slot));
         }
-        let mut lost = 0;
-        for sequence in sender.base..sender.next_new {
-            if !self.bit(slot, 0, sequence) && !self.bit(slot, 1, sequence) {
-                self.set_bit::<S>(slot, 1, sequence, true);
-                self.senders.edit::<S>(slot).waiting += 1;
-                lost += i64::from(self.size_of(&sender, sequence));
-            }
-        }
+        let lost = self.presume_lost::<S>(slot, 0);
         let params = &self.params;
         let state = self.senders.edit::<S>(slot);
-        state.in_flight -= lost;
         state.window.time_out(params, lost as f64);
         if params.has_credit && lost > 0 {
             // The receiver may not know of the demand: one packet tells it.
@@ -420,6 +445,7 @@ impl Ethernet {
         state.timer = state.deadline;
         s.send(process, state.deadline, Event::new(Kind::Timer, slot));
         if lost > 0 {
+            self.follow_loss(s, slot);
             self.traffic.edit::<S>(u32::from(sender.traffic)).timeouts += 1;
         }
         self.offer(s, slot);

@@ -1,5 +1,11 @@
 //! The table `network.ethernet` of a scenario.
 
+mod dcqcn;
+mod swift;
+
+pub use dcqcn::Dcqcn;
+pub use swift::Swift;
+
 use odonata_units::{Bandwidth, Bytes, Filled, Problem, Time, positive, within};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,8 +17,15 @@ use serde::{Deserialize, Serialize};
 pub struct Settings {
     /// The protocol between hosts, and what switches do with packets that find no room.
     pub transport: Transport,
-    /// How much a sender may have in flight.
-    pub congestion_control: Control,
+    /// How much a sender may have in flight, or how fast it sends. Default: "nscc" with transport "uec", "none" with
+    /// "roce".
+    pub congestion_control: Filled<Control>,
+    /// Parameters of congestion control "dcqcn".
+    #[serde(skip_serializing_if = "Dcqcn::is_none")]
+    pub dcqcn: Dcqcn,
+    /// Parameters of congestion control "swift".
+    #[serde(skip_serializing_if = "Swift::is_none")]
+    pub swift: Swift,
     /// How a packet gets its entropy value, from which each switch computes its path. Default: "oblivious" with
     /// transport "uec", "ecmp" with "roce".
     pub load_balancing: Filled<Balancing>,
@@ -22,16 +35,19 @@ pub struct Settings {
     /// Bytes on the wire of an acknowledgment and of a trimmed packet. Default: 64 B.
     pub control_packet: Filled<Bytes>,
     /// Bytes of data that wait at an output of a switch; control packets have twice as much. A packet beyond is trimmed
-    /// or dropped; with transport "roce" nothing limits the queue but pauses. Default: the bandwidth-delay product,
+    /// or dropped; with pauses nothing else limits the queue. Default: the bandwidth-delay product,
     /// five times as much without trimming, in whole packets, in proportion to the rate of the link.
     pub queue: Filled<Bytes>,
     /// Whether packets without room are trimmed to their header; otherwise they are dropped. Default: true.
     pub trimming: Filled<bool>,
-    /// Bytes that wait behind a packet up to which it is never marked. Default: a fifth of the bandwidth-delay product.
+    /// Bytes that wait behind a packet up to which it is never marked. Default: a fifth of the bandwidth-delay product;
+    /// with "dcqcn" 5 kB at 40 Gb/s, in proportion to the rate of NICs.
     pub ecn_low: Filled<Bytes>,
-    /// Bytes that wait behind a packet from which it is always marked; between, the probability is linear. Default: four
-    /// fifths of the bandwidth-delay product.
+    /// Bytes that wait behind a packet beyond which it is always marked; between, the probability is linear. Default:
+    /// four fifths of the bandwidth-delay product; with "dcqcn" 200 kB at 40 Gb/s, in proportion to the rate of NICs.
     pub ecn_high: Filled<Bytes>,
+    /// Probability of a mark at `ecn_high`. Default: 1; with "dcqcn" 0.01.
+    pub ecn_probability: Filled<f64>,
     /// Round-trip time of a full packet and its acknowledgment over the longest path of an empty network. Default:
     /// computed from links and topology.
     pub base_rtt: Filled<Time>,
@@ -39,11 +55,15 @@ pub struct Settings {
     pub window: Filled<Bytes>,
     /// Bytes on the wire after which a receiver sends an acknowledgment. Default: 16384 B.
     pub acknowledge_every: Filled<Bytes>,
+    /// What senders with transport "roce" send again. Default: "selective".
+    pub retransmission: Filled<Retransmission>,
     /// Time without any acknowledgment after which a sender sends its packets in flight again. Default: 15 us and the
     /// time in which six full queues drain.
     pub timeout: Filled<Time>,
-    /// Packets from one input that wait in a switch, above which it pauses the sender of that input; only with transport
-    /// "roce". Default: 15.
+    /// Whether switches pause the senders of their inputs (priority flow control); otherwise they drop packets without
+    /// room. Default: true with transport "roce", to which it belongs.
+    pub pauses: Filled<bool>,
+    /// Packets from one input that wait in a switch, above which it pauses the sender of that input. Default: 15.
     pub pause_above: Filled<u32>,
     /// Packets from one input below which it lets the sender go on. Default: 12.
     pub resume_below: Filled<u32>,
@@ -58,11 +78,11 @@ pub enum Transport {
     /// Ultra Ethernet: packets arrive in any order, trimmed packets are reported at once and sent again selectively.
     #[default]
     Uec,
-    /// RoCE: a lossless network by priority flow control, one acknowledgment per packet, no window.
+    /// RoCE: one acknowledgment per packet, no window; a lossless network by priority flow control, or one that drops.
     Roce,
 }
 
-/// How much a sender may have in flight.
+/// How much a sender may have in flight, or how fast it sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Control {
@@ -71,8 +91,34 @@ pub enum Control {
     Nscc,
     /// RCCC of Ultra Ethernet: receivers grant credit, paced just below the rate of their link.
     Rccc,
+    /// Swift: a window that keeps the delay at a target (G. Kumar et al., "Swift: delay is simple and effective for
+    /// congestion control in the datacenter", SIGCOMM 2020).
+    Swift,
     /// A constant window.
     Constant,
+    /// The rate of the link; only with transport "roce".
+    None,
+    /// DCQCN: a rate by the receiver's notifications of marked packets; only with transport "roce" (Y. Zhu et al.,
+    /// "Congestion control for large-scale RDMA deployments", SIGCOMM 2015).
+    Dcqcn,
+}
+
+impl Control {
+    /// Whether it belongs to this transport.
+    fn is_of(self, transport: Transport) -> bool {
+        matches!(self, Control::None | Control::Dcqcn) == (transport == Transport::Roce)
+    }
+}
+
+/// What a sender sends again when packets are missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Retransmission {
+    /// The missing packets: receivers keep later ones.
+    #[default]
+    Selective,
+    /// All packets from the first missing one on: receivers discard packets out of sequence.
+    GoBackN,
 }
 
 /// How a packet gets its entropy value.
@@ -96,6 +142,11 @@ pub enum Balancing {
 }
 
 impl Settings {
+    /// Whether switches pause senders, as far as the scenario says.
+    pub fn has_pauses(&self) -> bool {
+        self.transport == Transport::Roce && self.pauses.given().copied().unwrap_or(true)
+    }
+
     /// Whether no key is set.
     pub fn is_none(&self) -> bool {
         *self == Settings::default()
@@ -115,12 +166,8 @@ impl Settings {
     /// A value is out of range, or keys exclude each other.
     pub fn resolve(&mut self) -> Result<(), Problem> {
         let key = |name: &str| format!("network.ethernet.{name}");
-        let lossless = self.transport == Transport::Roce;
-        let default = if lossless {
-            Balancing::Ecmp
-        } else {
-            Balancing::Oblivious
-        };
+        let is_roce = self.transport == Transport::Roce;
+        let default = if is_roce { Balancing::Ecmp } else { Balancing::Oblivious };
         let balancing = *self.load_balancing.fill(default);
         let entropies = within(key("entropies"), *self.entropies.fill(64), 1, 1 << 16)?;
         if !entropies.is_power_of_two() {
@@ -136,23 +183,28 @@ impl Settings {
             1,
             1 << 40,
         )?;
-        self.trimming.fill(!lossless);
-        if lossless && *self.trimming {
+        self.resolve_control(&key)?;
+        self.trimming.fill(!is_roce);
+        if is_roce && *self.trimming {
             let expected = "none, or transport = \"uec\"";
-            return Err(Problem::new(
-                key("trimming"),
-                "a lossless network trims no packet",
-                expected,
-            ));
+            return Err(Problem::new(key("trimming"), "RoCE knows no trimmed packets", expected));
         }
-        if !lossless && (!self.pause_above.is_empty() || !self.resume_below.is_empty()) {
-            let name = if self.pause_above.is_empty() {
-                "resume_below"
-            } else {
-                "pause_above"
-            };
+        let pauses = *self.pauses.fill(is_roce);
+        let of_roce = [("pauses", pauses), ("retransmission", !self.retransmission.is_empty())];
+        if let Some((name, _)) = of_roce.iter().find(|(_, given)| *given && !is_roce) {
             let expected = "none, or transport = \"roce\"";
-            return Err(Problem::new(key(name), "this transport pauses no sender", expected));
+            return Err(Problem::new(key(name), "this transport does not have it", expected));
+        }
+        if is_roce {
+            self.retransmission.fill(Retransmission::Selective);
+        }
+        let of_pauses = [
+            ("pause_above", !self.pause_above.is_empty()),
+            ("resume_below", !self.resume_below.is_empty()),
+        ];
+        if let Some((name, _)) = of_pauses.iter().find(|(_, given)| *given && !pauses) {
+            let expected = "none, or transport = \"roce\" with pauses";
+            return Err(Problem::new(key(name), "switches pause no sender", expected));
         }
         let above = within(key("pause_above"), *self.pause_above.fill(15), 1, 1 << 20)?;
         within(key("resume_below"), *self.resume_below.fill(12.min(above)), 1, above)?;
@@ -169,6 +221,41 @@ impl Settings {
         {
             let expected = format!("up to network.ethernet.ecn_high, {high}");
             return Err(Problem::new(key("ecn_low"), low.to_string(), expected));
+        }
+        Ok(())
+    }
+
+    /// Fills in and checks congestion control and its parameters.
+    fn resolve_control(&mut self, key: &dyn Fn(&str) -> String) -> Result<(), Problem> {
+        let (default, expected) = match self.transport {
+            Transport::Uec => (
+                Control::Nscc,
+                "\"nscc\", \"rccc\", \"swift\" or \"constant\", or transport = \"roce\"",
+            ),
+            Transport::Roce => (Control::None, "\"none\" or \"dcqcn\", or transport = \"uec\""),
+        };
+        let control = *self.congestion_control.fill(default);
+        if !control.is_of(self.transport) {
+            let problem = "this transport has another congestion control";
+            return Err(Problem::new(key("congestion_control"), problem, expected));
+        }
+        let is_dcqcn = control == Control::Dcqcn;
+        let probability = *self.ecn_probability.fill(if is_dcqcn { 0.01 } else { 1.0 });
+        within(key("ecn_probability"), probability, 0.0, 1.0)?;
+        if is_dcqcn {
+            self.dcqcn.resolve(&key("dcqcn"))?;
+        }
+        if control == Control::Swift {
+            self.swift.resolve(&key("swift"))?;
+        }
+        let tables = [
+            ("dcqcn", is_dcqcn || self.dcqcn.is_none()),
+            ("swift", control == Control::Swift || self.swift.is_none()),
+        ];
+        if let Some((name, _)) = tables.iter().find(|(_, fits)| !fits) {
+            let problem = "the congestion control does not use it";
+            let expected = format!("none, or congestion_control = \"{name}\"");
+            return Err(Problem::new(key(name), problem, expected));
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 mod rig;
 
 use odonata_engine::{Optimism, Options, Parallel, Pause, RollbackCheck, Scheduler, SingleProcess, Time};
-use odonata_ethernet::settings::{Balancing, Control, Transport};
+use odonata_ethernet::settings::{Balancing, Control, Retransmission, Transport};
 use rig::{Case, Results};
 use std::sync::Arc;
 
@@ -42,10 +42,10 @@ fn a_flow_alone_takes_its_closed_form() {
                 // On one path: a short last packet does not overtake.
                 let case = Case::new(nodes, levels, gbps, vec![(0, target, bytes)])
                     .with(|settings| settings.load_balancing = Balancing::Ecmp.into());
-                for control in [Control::Nscc, Control::Constant] {
+                for control in [Control::Nscc, Control::Swift, Control::Constant] {
                     let times = case
                         .clone()
-                        .with(|settings| settings.congestion_control = control)
+                        .with(|settings| settings.congestion_control = control.into())
                         .run()
                         .times();
                     let expected = closed_form((bytes, gbps, links), UEC, false);
@@ -74,7 +74,7 @@ fn a_flow_with_receiver_credit_is_paced() {
         let bytes = 16_000_000;
         let case = Case::new(16, 3, gbps, vec![(0, 15, bytes)]);
         let times = case
-            .with(|settings| settings.congestion_control = Control::Rccc)
+            .with(|settings| settings.congestion_control = Control::Rccc.into())
             .run()
             .times();
         let whole = closed_form((bytes, gbps, 6), UEC, false);
@@ -87,7 +87,7 @@ fn a_flow_with_receiver_credit_is_paced() {
 #[test]
 fn receivers_share_their_link_among_senders_without_loss_after_the_first_windows() {
     let case = Case::new(16, 3, 100.0, incast(8, 4_000_000));
-    let case = case.with(|settings| settings.congestion_control = Control::Rccc);
+    let case = case.with(|settings| settings.congestion_control = Control::Rccc.into());
     let results = case.run();
     assert_conserved(&case, &results);
     let wire = 8.0 * (4_000_000.0 + 979.0 * 64.0) * 0.08e-3;
@@ -105,7 +105,8 @@ fn assert_conserved(case: &Case, results: &Results) {
     assert_eq!(t.packets, t.delivered);
     assert_eq!(t.flows as usize, case.flows.len());
     assert_eq!(results.arrived as usize, case.flows.len());
-    assert_eq!(t.packets + t.again, t.delivered + t.duplicates + t.trimmed + t.dropped);
+    let arrived = t.delivered + t.duplicates + results.roce.out_of_sequence;
+    assert_eq!(t.packets + t.again, arrived + t.trimmed + t.dropped);
 }
 
 #[test]
@@ -190,9 +191,34 @@ fn cases() -> Vec<(String, Case)> {
     }
     let rccc = base
         .clone()
-        .with(|settings| settings.congestion_control = Control::Rccc);
+        .with(|settings| settings.congestion_control = Control::Rccc.into());
     cases.push(("rccc".into(), rccc));
+    let swift = base.clone().with(|settings| {
+        settings.congestion_control = Control::Swift.into();
+        settings.swift.target = Time::from_ns(15_000).into();
+        settings.swift.scaling_range = Time::from_ns(1_000).into();
+    });
+    cases.push(("swift".into(), swift));
     cases.push(("roce".into(), roce(base.clone())));
+    for (name, retransmission) in [
+        ("go-back-n", Retransmission::GoBackN),
+        ("roce-drops", Retransmission::Selective),
+    ] {
+        let drops = roce(base.clone()).with(|settings| {
+            settings.pauses = false.into();
+            settings.queue = odonata_units::Bytes(30_000).into();
+            settings.retransmission = retransmission.into();
+        });
+        cases.push((name.into(), drops));
+    }
+    let dcqcn = roce(base.clone()).with(|settings| {
+        settings.congestion_control = Control::Dcqcn.into();
+        settings.ecn_probability = 1.0.into();
+        settings.ecn_high = odonata_units::Bytes(40_000).into();
+        settings.dcqcn.notification_interval = Time::from_ns(4_000).into();
+        settings.dcqcn.rate_timer = Time::from_ns(3_000).into();
+    });
+    cases.push(("dcqcn".into(), dcqcn));
     let drops = base.with(|settings| {
         settings.trimming = false.into();
         settings.queue = odonata_units::Bytes(30_000).into();

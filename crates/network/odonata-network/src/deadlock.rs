@@ -6,6 +6,10 @@
 //! dependencies are enumerated by running the routing's own decision function from every source to every destination
 //! with all outcomes of its choices. NICs accept all packets, so terminal channels have no dependencies.
 //!
+//! Under priority flow control a channel is a link: the packets that came by it and wait in its switch pause it, and all
+//! share one buffer. An output is chosen on arrival, so a packet waits for it even if another one has room. Levels and
+//! bubbles change nothing.
+//!
 //! A ring with bubble flow control, in which every entering packet leaves room for another one, always progresses (V.
 //! Puente et al. 2001): it counts as one channel.
 
@@ -43,6 +47,15 @@ impl Hasher for Mix {
     fn write_isize(&mut self, n: isize) {
         self.write_u64(n as u64);
     }
+}
+
+/// What a packet waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waits {
+    /// Room in a virtual channel of the next router.
+    Credits,
+    /// The end of a pause of the next link (priority flow control).
+    Pauses,
 }
 
 /// The result of the check.
@@ -145,6 +158,7 @@ struct State {
 /// The enumeration.
 struct Explorer<'a> {
     routing: &'a Routing,
+    waits: Waits,
     graph: Graph,
     used: crate::VirtualChannels,
     /// Number of decisions that may still be made.
@@ -159,13 +173,19 @@ impl Explorer<'_> {
             self.left = self.left.saturating_sub(1);
             let class = topology.class(decision.port) as usize;
             self.used[class] = self.used[class].max(decision.level + 1);
-            let ring = self.routing.ring(decision.port);
-            let channel = (ring.unwrap_or(decision.port), decision.level);
+            let (ring, channel) = match self.waits {
+                Waits::Credits => {
+                    let ring = self.routing.ring(decision.port);
+                    (ring, (ring.unwrap_or(decision.port), decision.level))
+                }
+                Waits::Pauses => (None, (decision.port, 0)),
+            };
+            let waits_not = decision.retry && self.waits == Waits::Credits;
             self.graph.channel(channel);
             // A packet with another possible output does not wait. Packets in a ring do not block each other if all
             // entering packets leave a bubble.
             let inside = ring.is_some() && state.held == Some(channel);
-            if let Some(held) = state.held.filter(|_| !decision.retry && !inside) {
+            if let Some(held) = state.held.filter(|_| !waits_not && !inside) {
                 self.graph.depend(held, channel);
             }
             if ring.is_some() && !inside && !decision.spare {
@@ -190,15 +210,16 @@ impl Explorer<'_> {
 /// enumerated separately and joined for every destination: this gives more dependencies than can occur (a destination
 /// may lie in the source group), never fewer, which keeps the proof sound.
 pub fn check(routing: &Routing) -> Proof {
-    check_within(routing, u64::MAX).expect("no proof takes so many decisions")
+    check_within(routing, Waits::Credits, u64::MAX).expect("no proof takes so many decisions")
 }
 
 /// The same with about `most` decisions; `None` if that is not enough. Their number grows exponentially with the
 /// dimensions among which an adaptive packet chooses, and determines the time more than the number of routers.
-pub fn check_within(routing: &Routing, most: u64) -> Option<Proof> {
+pub fn check_within(routing: &Routing, waits: Waits, most: u64) -> Option<Proof> {
     let nodes = representatives(routing.topology());
     let mut explorer = Explorer {
         routing,
+        waits,
         graph: Graph::default(),
         used: [0; odonata_topology::LinkClass::COUNT],
         left: most,

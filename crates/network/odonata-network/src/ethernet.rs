@@ -126,6 +126,7 @@ impl EthernetCarrier {
         }
         (measured.ethernet_ports, measured.ethernet_nics) = (ports.to_vec(), nics.to_vec());
         measured.ethernet = ethernet.transport_counters().copied().collect();
+        measured.roce = ethernet.roce_counters().copied().collect();
         measured.ethernet_flows = ethernet.records();
     }
 

@@ -84,7 +84,7 @@ pub use observe::statistics::{
     SeriesCell, TrafficStats,
 };
 pub use odonata_blame::Waited;
-pub use odonata_ethernet::{FlowRecord, PortCounters, TransportCounters};
+pub use odonata_ethernet::{FlowRecord, PortCounters, RoceCounters, TransportCounters};
 pub use params::{
     Broadcast, Detour, Fidelities, Knowledge, LogGp, MOST_CLASSES, NetworkParams, RunParams, TrafficClasses,
     VirtualChannels,

@@ -117,6 +117,9 @@ pub struct RoutingReport {
     pub deadlock_free: bool,
     /// The consequence of a cycle.
     pub deadlock_check: DeadlockCheck,
+    /// What packets wait for: "virtual-channels"; in an Ethernet "pauses" of links, or "nothing" if switches drop
+    /// packets.
+    pub waits_for: &'static str,
     /// Channels and dependencies enumerated.
     pub channels: usize,
     /// See `channels`.
@@ -196,7 +199,9 @@ pub struct TrialReport {
 /// # Errors
 /// An inconsistency that the scenario alone does not show.
 pub fn prove(hardware: &Hardware) -> Result<RoutingReport, String> {
-    proof::report(&hardware.machine, &hardware.network.routing)
+    let network = &hardware.network;
+    let waits = proof::waits(network, network.fidelity);
+    proof::report(&hardware.machine, &network.routing, waits)
 }
 
 /// Checks a scenario without running it; it may have no jobs ([`load_to_check`](crate::scenario::load_to_check)).
@@ -216,7 +221,8 @@ fn report(whole: &Scenario) -> Result<Report, Problem> {
     Need::least(scenario, Spread::WHOLE).refuse(&available)?;
     let routing = build::routing(scenario).map_err(misfit)?;
     let topology = routing.topology();
-    let proved = proof::report(&scenario.machine, &scenario.network.routing).map_err(misfit)?;
+    let waits = proof::waits(&scenario.network, proof::fidelity(scenario));
+    let proved = proof::report(&scenario.machine, &scenario.network.routing, waits).map_err(misfit)?;
     let estimate = Estimate::new(scenario, placement, topology).map_err(misfit)?;
     let mut jobs = Vec::new();
     for ((job, place), expected) in scenario.jobs.iter().zip(&placement.jobs).zip(&estimate.jobs) {

@@ -7,8 +7,8 @@ use odonata_engine::{
 };
 use odonata_ethernet::settings::Settings;
 use odonata_ethernet::{
-    Ethernet, Event, FlowRecord, Links, Outcome, Params, PortCounters, Remote, Route, Submission, Surroundings,
-    TransportCounters,
+    Ethernet, Event, FlowRecord, Links, Outcome, Params, PortCounters, Remote, RoceCounters, Route, Submission,
+    Surroundings, TransportCounters,
 };
 use odonata_topology::{FatTree, FatTreeShape};
 use odonata_units::{Bandwidth, mix64};
@@ -111,6 +111,7 @@ impl Links for Uniform {
 pub(crate) struct Results {
     pub(crate) flows: Vec<FlowRecord>,
     pub(crate) transport: TransportCounters,
+    pub(crate) roce: RoceCounters,
     pub(crate) ports: PortCounters,
     pub(crate) arrived: u64,
     pub(crate) events: u64,
@@ -121,10 +122,12 @@ impl Results {
         let mut flows: Vec<FlowRecord> = parts.iter().flat_map(|rig| rig.ethernet.records()).collect();
         flows.sort_unstable();
         let mut transport = TransportCounters::default();
+        let mut roce = RoceCounters::default();
         let mut ports = PortCounters::default();
         for rig in parts {
             rig.ethernet.audit().unwrap();
             rig.ethernet.transport_counters().for_each(|one| transport.add(one));
+            rig.ethernet.roce_counters().for_each(|one| roce.add(one));
             for one in rig.ethernet.port_counters() {
                 ports.data += one.data;
                 ports.control += one.control;
@@ -140,6 +143,7 @@ impl Results {
         Results {
             flows,
             transport,
+            roce,
             ports,
             arrived: parts.iter().map(|rig| *rig.arrived.get(0)).sum(),
             events,

@@ -43,6 +43,7 @@ impl<P: Payload> Fabric<P> {
             ethernet_ports: Vec::new(),
             ethernet_nics: Vec::new(),
             ethernet: Vec::new(),
+            roce: Vec::new(),
             ethernet_flows: Vec::new(),
             memory: self.memory() as u64,
         };

@@ -9,6 +9,7 @@ mod fat_tree;
 mod hyperx;
 mod path_sets;
 mod paths;
+mod pauses;
 mod polarfly;
 mod rail_optimized;
 mod shortest_paths;

@@ -1,9 +1,11 @@
-//! Deadlock freedom: proved on the machine itself, or on a smaller one of the same shape.
+//! Deadlock freedom: proved on the machine itself, or on a smaller one of the same shape. In an Ethernet, packets wait
+//! for the end of pauses, or for nothing where switches drop packets.
 
 use super::RoutingReport;
 use crate::build;
-use crate::scenario::resolved::{Algorithm, DeadlockCheck, Kind, Machine, Routing};
-use odonata_network::{VirtualChannels, deadlock};
+use crate::scenario::resolved::{Algorithm, DeadlockCheck, Fidelity, Kind, Machine, Network, Resolved, Routing};
+use odonata_network::VirtualChannels;
+use odonata_network::deadlock::{self, Waits};
 use odonata_topology::{LinkClass, Peer, Topology};
 
 /// Maximum number of routers for a proof on the whole machine; its time grows with their cube for detours over routers.
@@ -12,8 +14,25 @@ const LARGEST_PROOF: u32 = 300;
 /// chooses among dimensions by load has exponentially many decisions.
 const MOST_DECISIONS: u64 = 10_000_000;
 
-/// The report on the routing `r` on `machine`.
-pub(super) fn report(machine: &Machine, r: &Routing) -> Result<RoutingReport, String> {
+/// What packets wait for in a network, whose messages have `fidelity`; `None` if switches drop packets without room.
+pub(super) fn waits(network: &Network, fidelity: Fidelity) -> Option<Waits> {
+    match (fidelity, network.ethernet.has_pauses()) {
+        (Fidelity::Ethernet, false) => None,
+        (Fidelity::Ethernet, true) => Some(Waits::Pauses),
+        _ => Some(Waits::Credits),
+    }
+}
+
+/// The fidelity of a scenario as far as it determines what packets wait for.
+pub(super) fn fidelity(scenario: &Resolved) -> Fidelity {
+    match scenario.has_fidelity(Fidelity::Ethernet) {
+        true => Fidelity::Ethernet,
+        false => scenario.network.fidelity,
+    }
+}
+
+/// The report on the routing `r` on `machine`, where packets wait for `waits`.
+pub(super) fn report(machine: &Machine, r: &Routing, waits: Option<Waits>) -> Result<RoutingReport, String> {
     let needed = build::routing_on(machine, r)?;
     let cables = needed.topology().cables_by_class();
     // Channels of classes that the machine lacks do not count.
@@ -22,6 +41,24 @@ pub(super) fn report(machine: &Machine, r: &Routing) -> Result<RoutingReport, St
             0 => 0,
             _ => vcs[class as usize],
         })
+    };
+    let mut report = RoutingReport {
+        virtual_channels_needed: present(needed.virtual_channels()),
+        virtual_channels: present(build::virtual_channels_of(r, &needed)),
+        deadlock_free: true,
+        deadlock_check: r.deadlock_check,
+        waits_for: match waits {
+            Some(Waits::Credits) => "virtual-channels",
+            Some(Waits::Pauses) => "pauses",
+            None => "nothing",
+        },
+        channels: 0,
+        dependencies: 0,
+        proved_on: "any machine".into(),
+        cycle: Vec::new(),
+    };
+    let Some(waits) = waits else {
+        return Ok(report);
     };
     let broken = if machine.failed_links.is_empty() {
         ""
@@ -58,35 +95,36 @@ pub(super) fn report(machine: &Machine, r: &Routing) -> Result<RoutingReport, St
             continue;
         }
         let most = if number == last { u64::MAX } else { MOST_DECISIONS };
-        found = deadlock::check_within(&routing, most).map(|proof| (routing, proof, text));
+        found = deadlock::check_within(&routing, waits, most).map(|proof| (routing, proof, text));
         if found.is_some() {
             break;
         }
     }
     let (routing, proof, proved_on) = found.ok_or("the proof did not finish")?;
-    Ok(RoutingReport {
-        virtual_channels_needed: present(routing.virtual_channels()),
-        virtual_channels: present(build::virtual_channels_of(r, &routing)),
-        deadlock_free: proof.cycle.is_none(),
-        deadlock_check: r.deadlock_check,
-        channels: proof.channels,
-        dependencies: proof.dependencies,
-        proved_on,
-        cycle: hops(routing.topology(), &proof.cycle.unwrap_or_default()),
-    })
+    report.virtual_channels_needed = present(routing.virtual_channels());
+    report.virtual_channels = present(build::virtual_channels_of(r, &routing));
+    report.deadlock_free = proof.cycle.is_none();
+    (report.channels, report.dependencies) = (proof.channels, proof.dependencies);
+    report.proved_on = proved_on;
+    report.cycle = hops(routing.topology(), waits, &proof.cycle.unwrap_or_default());
+    Ok(report)
 }
 
 /// A cycle of channels that can fill, hop by hop, in a scenario that runs with or without one; empty if there is none,
 /// `None` if the check is off.
-pub(crate) fn tolerated_cycle(machine: &Machine, r: &Routing) -> Option<Vec<String>> {
-    match r.deadlock_check {
+pub(crate) fn tolerated_cycle(scenario: &Resolved) -> Option<Vec<String>> {
+    let (machine, network) = (&scenario.machine, &scenario.network);
+    match network.routing.deadlock_check {
         DeadlockCheck::Refuse => None,
-        DeadlockCheck::Warn => report(machine, r).ok().map(|report| report.cycle),
+        DeadlockCheck::Warn => {
+            let waits = waits(network, fidelity(scenario));
+            report(machine, &network.routing, waits).ok().map(|report| report.cycle)
+        }
     }
 }
 
 /// The channels of a cycle, as text.
-fn hops(topology: &Topology, cycle: &[(u32, u8)]) -> Vec<String> {
+fn hops(topology: &Topology, waits: Waits, cycle: &[(u32, u8)]) -> Vec<String> {
     let hop = |&(port, vc): &(u32, u8)| {
         let to = match topology.peer(port) {
             Peer::Router { router, .. } => format!("router {router}"),
@@ -94,10 +132,11 @@ fn hops(topology: &Topology, cycle: &[(u32, u8)]) -> Vec<String> {
             Peer::Free => "nothing".into(),
         };
         let class = topology.class(port).name();
-        format!(
-            "router {} to {to} ({class}, virtual channel {vc})",
-            topology.router_of_port(port)
-        )
+        let from = topology.router_of_port(port);
+        match waits {
+            Waits::Credits => format!("router {from} to {to} ({class}, virtual channel {vc})"),
+            Waits::Pauses => format!("router {from} to {to} ({class})"),
+        }
     };
     cycle.iter().map(hop).collect()
 }

@@ -3,6 +3,7 @@
 
 use super::row::row;
 use super::sources::{CLASSES, Sources, ends};
+use odonata_network::{RoceCounters, TransportCounters};
 
 row! {
     /// One row per job and kind of traffic with messages; only with network.fidelity = "ethernet". At the end of a run
@@ -39,10 +40,14 @@ row! {
         marked_packets: u64,
         /// Acknowledgments sent.
         acknowledgments: u64,
-        /// Reports of trimmed packets sent.
+        /// Reports of trimmed or missing packets sent.
         negative_acknowledgments: u64,
         /// Timeouts of senders.
         timeouts: u64,
+        /// Congestion notifications of DCQCN that receivers sent.
+        congestion_notifications: u64,
+        /// Packets that arrived out of sequence and were discarded (go-back-N).
+        out_of_sequence_packets: u64,
     }
 }
 
@@ -99,7 +104,7 @@ row! {
         completion_s: f64,
         /// Packets sent again.
         resent_packets: u64,
-        /// Trimmed packets reported to the sender.
+        /// Trimmed or missing packets reported to the sender.
         trimmed_packets: u64,
     }
 }
@@ -114,9 +119,9 @@ fn owner(from: &Sources<'_>, traffic: usize) -> (String, &'static str) {
 }
 
 pub(super) fn rows(from: &Sources<'_>) -> Vec<EthernetRow> {
-    let counted = from.fabric.ethernet.iter().enumerate();
-    let with_packets = counted.filter(|(_, counted)| counted.packets > 0);
-    let row = |(number, counted): (usize, &odonata_network::TransportCounters)| {
+    let counted = from.fabric.ethernet.iter().zip(&from.fabric.roce).enumerate();
+    let with_packets = counted.filter(|(_, (counted, _))| counted.packets > 0);
+    let row = |(number, (counted, roce)): (usize, (&TransportCounters, &RoceCounters))| {
         let (job, traffic) = owner(from, number);
         EthernetRow {
             job,
@@ -135,6 +140,8 @@ pub(super) fn rows(from: &Sources<'_>) -> Vec<EthernetRow> {
             acknowledgments: counted.acks,
             negative_acknowledgments: counted.nacks,
             timeouts: counted.timeouts,
+            congestion_notifications: roce.notifications,
+            out_of_sequence_packets: roce.out_of_sequence,
         }
     };
     with_packets.map(row).collect()

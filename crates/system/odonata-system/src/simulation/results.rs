@@ -158,7 +158,7 @@ impl Results {
             "processes": self.figures.processes,
             "schedule": self.schedule_json(),
             "blame": self.scenario.run.blame,
-            "deadlock_cycle": proof::tolerated_cycle(&self.scenario.machine, &self.scenario.network.routing),
+            "deadlock_cycle": proof::tolerated_cycle(&self.scenario),
             "version": env!("CARGO_PKG_VERSION"),
             "scenario": self.scenario,
         });

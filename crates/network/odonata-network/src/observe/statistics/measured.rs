@@ -4,7 +4,7 @@ use super::{Histogram, LinkStats, NodeStats, Sampled, SeriesCell, TrafficStats};
 use crate::observe::blame::{LinkCharge, WaitSeries};
 use crate::observe::queues::QueueSeries;
 use odonata_engine::{Digest, Time};
-use odonata_ethernet::{FlowRecord, PortCounters, TransportCounters};
+use odonata_ethernet::{FlowRecord, PortCounters, RoceCounters, TransportCounters};
 use std::collections::BTreeMap;
 
 /// All measurements of a part of the fabric, or of the whole fabric.
@@ -47,6 +47,8 @@ pub struct Measured {
     pub ethernet_nics: Vec<PortCounters>,
     /// Those of flows, by traffic.
     pub ethernet: Vec<TransportCounters>,
+    /// The same of RoCE alone.
+    pub roce: Vec<RoceCounters>,
     /// The complete flows of Ethernet, if they are recorded.
     pub ethernet_flows: Vec<FlowRecord>,
     /// Bytes of memory used by the state.
@@ -124,6 +126,9 @@ impl Measured {
         self.ethernet_ports.extend(next.ethernet_ports);
         self.ethernet_nics.extend(next.ethernet_nics);
         for (sum, part) in self.ethernet.iter_mut().zip(&next.ethernet) {
+            sum.add(part);
+        }
+        for (sum, part) in self.roce.iter_mut().zip(&next.roce) {
             sum.add(part);
         }
         self.ethernet_flows.extend(next.ethernet_flows);
@@ -237,6 +242,11 @@ impl Measured {
         }
         for traffic in &self.ethernet {
             digest.data(traffic);
+        }
+        for (traffic, counted) in self.roce.iter().enumerate() {
+            if *counted != RoceCounters::default() {
+                digest.data(&(traffic, counted));
+            }
         }
         for charge in &self.blame {
             let culprit = charge.culprit.map_or(u64::MAX, u64::from);
