@@ -35,19 +35,21 @@ struct View<'a, M, A, P> {
 }
 
 impl<M: Uses, A, P> View<'_, M, A, P> {
-    /// The load of the machine's router port `port`.
-    fn load(&mut self, port: u32) -> u64 {
+    /// The load of the machine's router port `port`, in flits.
+    #[inline(always)]
+    fn load(&mut self, port: u32) -> u32 {
         let port = self.flow.links.port(port);
-        u64::from(self.flow.load_counted_by::<M>(self.count, port, self.now)) * self.setup.params.flit
+        self.flow.load_counted_by::<M>(self.count, port, self.now)
     }
 
-    /// The known load of `path`.
+    /// The known load of `path`, in bytes.
+    #[inline(always)]
     fn path_load(&mut self, path: Path) -> u64 {
         let beyond = match path.remote {
-            NOWHERE => 0,
-            remote => u64::from(self.remote.load(remote, self.now)) * self.setup.params.flit,
+            remote if remote != NOWHERE && self.remote.is_on::<M>() => self.remote.load(remote, self.now),
+            _ => 0,
         };
-        self.load(path.port) + beyond
+        (u64::from(self.load(path.port)) + u64::from(beyond)) * self.setup.params.flit
     }
 
     /// Whether the global port of `path` in this group is known to be congested.
@@ -104,7 +106,7 @@ impl<M: Uses, A: VcAvailability, P: Payload> Choice for View<'_, M, A, P> {
         if self.remote.is_on::<M>() && self.is_congested(minimal) {
             return true;
         }
-        let detour = self.setup.params.detour;
+        let detour = &self.setup.params.detour;
         let m = self.path_load(minimal);
         // Looking at the other load counts its credits, which may matter to other packets and ends exhaustion.
         let is_exhausted = |port: u32| self.flow.port::<M>(self.flow.links.port(port)).is_exhausted();

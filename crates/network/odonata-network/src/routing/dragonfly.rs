@@ -600,7 +600,7 @@ mod tests {
 
     impl Choice for Drawn {
         fn pick(&mut self, n: u32) -> u32 {
-            (self.0.next() % u64::from(n)) as u32
+            self.0.below(n)
         }
         fn lighter(&mut self, a: u32, b: u32) -> bool {
             a * 5 % 7 < b * 5 % 7
@@ -637,7 +637,7 @@ mod tests {
                 DragonflyRouting::new(graph.clone(), algorithm, via, divert, rule, 2)
             };
             let (tabled, mut searching) = (routing(), routing());
-            searching.only_cables = OnlyCables::default();
+            searching.only_cables.clear();
             assert!(tabled.only_cables.ports(&graph, 0, 0).is_some());
             assert!(searching.only_cables.ports(&graph, 0, 0).is_none());
             let decide = |routing: &DragonflyRouting, router, mut header, choice: &mut Drawn| {
@@ -649,7 +649,7 @@ mod tests {
             };
             for (source, target) in (0..topology.routers()).flat_map(|r| (0..topology.nodes()).map(move |n| (r, n))) {
                 let seed = u64::from(source * topology.nodes() + target);
-                let [mut a, mut b] = [0, 1].map(|_| Drawn(odonata_units::SplitMix64::new(seed)));
+                let [mut a, mut b] = [0, 1].map(|_| Drawn(odonata_units::SplitMix64(seed)));
                 let (mut at, mut header) = (source, Header::new(target));
                 while at != topology.node_router(target) {
                     let (decision, next) = decide(&tabled, at, header, &mut a);
