@@ -5,6 +5,7 @@
 //! to a waiting packet.
 
 mod beside_flows;
+mod channel_set;
 mod coupling;
 mod credits;
 mod exhaustion;
@@ -17,6 +18,7 @@ mod packet_credits;
 mod port;
 mod vc_ranges;
 
+pub(crate) use channel_set::ChannelSet;
 pub use coupling::LinkPart;
 pub(crate) use coupling::{Coupling, WHOLE};
 pub(crate) use credits::{CountCredits, Space};

@@ -20,6 +20,7 @@ mod peer_queues;
 pub(crate) mod send_queues;
 mod throttle;
 
+use overflow::Overflows;
 pub use overflow::{HALT_QUEUE, Overflow};
 use peer_queues::PeerQueues;
 pub use send_queues::outputs;
@@ -30,7 +31,7 @@ use crate::observe::{MessageDeparture, Observer, Transmission};
 use crate::router::Router;
 use crate::settings::Switching;
 use crate::{FabricEvent, Notice, Payload};
-use odonata_engine::{List, NIL, Rows, Store, Time};
+use odonata_engine::{List, NIL, Store, Time};
 use odonata_topology::LinkClass;
 
 /// Longest packet queue.
@@ -89,7 +90,7 @@ pub(crate) struct Nics {
     /// Queues per class.
     queues: u8,
     /// Times and nodes at which the bound on waiting messages was exceeded.
-    overflows: Rows<Overflow>,
+    overflows: Overflows,
 }
 odonata_engine::journalled!(Nics {
     lanes,
@@ -106,7 +107,7 @@ impl Nics {
             peers: PeerQueues::new(if per_peer { lanes } else { 0 }),
             classes,
             queues,
-            overflows: Rows::new(),
+            overflows: Overflows::new(),
         }
     }
 
@@ -125,6 +126,30 @@ impl Nics {
     #[inline(always)]
     pub(crate) fn lane(&self, nic: u32, channel: u8) -> u32 {
         nic * u32::from(self.queues_per_nic()) + u32::from(channel)
+    }
+
+    /// One message too many has joined the queue of `node`'s NIC.
+    #[cold]
+    fn overflow<C: HandlerContext>(&mut self, ctx: &mut C, node: u32) {
+        self.overflows.halt(ctx, node);
+    }
+
+    /// The first overflow, if any; among several at one time that of the lowest node.
+    pub(crate) fn overflow_first(&self) -> Option<Overflow> {
+        self.overflows.first()
+    }
+
+    /// Number of waiting messages, partly sent ones included; and the largest number at one NIC, with that NIC.
+    pub(crate) fn waiting_messages(&self) -> (u64, Option<(u32, u32)>) {
+        let first_lanes = self.lanes.iter().step_by(usize::from(self.queues_per_nic()));
+        let (mut all, mut most) = (0, None);
+        for (number, nic) in (0..).zip(first_lanes) {
+            all += u64::from(nic.waiting);
+            if nic.waiting > most.map_or(0, |(count, _)| count) {
+                most = Some((nic.waiting, number));
+            }
+        }
+        (all, most)
     }
 
     /// Prefetches the first queue of `nic`.

@@ -42,7 +42,7 @@ pub(crate) use statistics::Transmission;
 
 use crate::boundary::RemoteLoss;
 use crate::features::Uses;
-use crate::flow::OutPort;
+use crate::flow::{ChannelSet, OutPort};
 use crate::message::{Message, Traffic};
 use crate::packet::Packet;
 use odonata_blame::lost::Carried;
@@ -101,7 +101,8 @@ pass_on! {
     fn credit_arrives(channel: (u32, Traffic), flits: u32, due: Time, tag: Tag, is_awaited: bool);
     fn link_is_exhausted(link: u32, now: Time);
     fn link_has_room(link: u32, since: Time);
-    fn short_link_sends(link: u32, is_exhausted: bool, now: Time);
+    fn short_link_sends(link: (u32, LinkClass, u8), lacked: ChannelSet, now: Time);
+    fn channel_has_room(link: (u32, LinkClass, u8), lacking: (ChannelSet, ChannelSet), since: Time);
     fn port_stalls(link: u32);
     fn port_resumes(link: u32, since: Time, now: Time);
     fn port_sends(port: (u32, LinkClass), at: Time, sent: Transmission);

@@ -19,20 +19,20 @@
 //! **Conservation.** All bytes that a job has committed are in its extents, overwritten, removed, or lost with a failed server.
 //! [`ContentIndex::audit`] compares the sums to the byte.
 
-mod audit;
-mod copies;
+mod conservation;
 mod extents;
 mod leaving;
 mod lookup;
-mod writes;
+mod pieces;
 
 use std::ops::Range;
 
-use odonata_engine::{GrowableStore, Mode, Store, journalled};
+use odonata_engine::{Mode, journalled};
 
 use crate::devices::Devices;
 use crate::open_request::Piece;
 use crate::{ServerParams, StorageRequest};
+use conservation::JobBytes;
 pub use extents::{Extent, Extents, Place};
 
 /// The use of space on a device.
@@ -80,25 +80,9 @@ struct IndexedServer {
 pub(crate) struct ContentIndex {
     servers: Vec<IndexedServer>,
     extents: Extents,
-    /// Bytes of each job that came to a device, and the overwritten bytes among them.
-    committed: Store<u64>,
-    overwritten: Store<u64>,
-    /// Bytes removed, per server and job.
-    removed: GrowableStore<u64>,
+    jobs: JobBytes,
 }
-journalled!(ContentIndex {
-    extents,
-    committed,
-    overwritten,
-    removed
-});
-
-/// Adds bytes to the count of a job, where jobs are counted.
-fn count<M: Mode>(counts: &mut Store<u64>, owner: u16, bytes: u64) {
-    if usize::from(owner) < counts.len() {
-        *counts.edit::<M>(u32::from(owner)) += bytes;
-    }
-}
+journalled!(ContentIndex { extents, jobs });
 
 /// The use of space by bytes in `place`.
 fn use_of(place: Place) -> SpaceUse {
@@ -142,16 +126,13 @@ impl ContentIndex {
         ContentIndex {
             servers: indexed.collect(),
             extents: Extents::new(servers.len()),
-            committed: Store::new(),
-            overwritten: Store::new(),
-            removed: GrowableStore::new(),
+            jobs: JobBytes::new(0),
         }
     }
 
     /// Counts the bytes of `jobs` jobs.
     pub(crate) fn count_jobs(&mut self, jobs: usize) {
-        self.committed = Store::filled(jobs, 0);
-        self.overwritten = Store::filled(jobs, 0);
+        self.jobs = JobBytes::new(jobs);
     }
 
     /// Whether `server` keeps an index.
@@ -204,11 +185,11 @@ impl ContentIndex {
     ) {
         let first = self.first_device(server);
         occupy::<M>(space, first, place, range.end - range.start);
-        let overwritten = &mut self.overwritten;
+        let jobs = &mut self.jobs;
         self.extents.put::<M>(server, object, (range, owner, place), |old| {
             vacate::<M>(space, first, old);
             if old.place.is_committed() {
-                count::<M>(overwritten, old.owner, old.bytes());
+                jobs.overwrite::<M>(old.owner, old.bytes());
             }
         });
     }
@@ -265,15 +246,8 @@ impl ContentIndex {
 
     /// Counts `piece` as committed; `moved` of its bytes were not overwritten meanwhile.
     fn count_committed<M: Mode>(&mut self, piece: &Piece, moved: u64) {
-        count::<M>(&mut self.committed, piece.owner, piece.bytes);
-        count::<M>(&mut self.overwritten, piece.owner, piece.bytes - moved);
-    }
-
-    fn count_removed<M: Mode>(&mut self, server: u32, owner: u16, bytes: u64) {
-        let jobs = self.committed.len();
-        if usize::from(owner) < jobs && bytes > 0 {
-            *self.removed.edit::<M>(server as usize * jobs + usize::from(owner)) += bytes;
-        }
+        self.jobs.commit::<M>(piece.owner, piece.bytes);
+        self.jobs.overwrite::<M>(piece.owner, piece.bytes - moved);
     }
 
     /// Frees all that `server` has of `object`. Returns the devices that had space of it, each with an owner.
@@ -288,7 +262,7 @@ impl ContentIndex {
         let mut freed: Vec<(u32, u16)> = Vec::new();
         for extent in &all {
             if extent.place.is_committed() {
-                self.count_removed::<M>(server, extent.owner, extent.bytes());
+                self.jobs.remove::<M>(server, extent.owner, extent.bytes());
             }
             if let Some(device) = extent.place.device().map(|device| first + u32::from(device))
                 && freed.iter().all(|&(other, _)| other != device)
@@ -304,9 +278,7 @@ impl ContentIndex {
 
     /// Bytes removed, by server and job, where there are some.
     pub(crate) fn removed(&self) -> impl Iterator<Item = (u32, u16, u64)> + use<'_> {
-        let jobs = self.committed.len().max(1);
-        let cells = self.removed.iter();
-        cells.map(move |(cell, &bytes)| ((cell / jobs) as u32, (cell % jobs) as u16, bytes))
+        self.jobs.removed()
     }
 
     /// Removes the bytes of `what`, an unacknowledged write, that have come to `device`. Reports owners and bytes to `dropped`.

@@ -114,10 +114,7 @@ impl Blueprint {
             false => 0,
         };
         let vcs = VcRanges::new(self.routing.virtual_channels(), self.vcs, params.classes.count());
-        let takes_any = match params.router {
-            RouterModel::Pipelined => vcs.are_several(),
-            RouterModel::InputQueued | RouterModel::OutputQueued => params.takes_any_channel(&vcs),
-        };
+        let takes_any = params.takes_any_channel(&vcs);
         // With wormhole switching a flit needs only its own room.
         let room = match (params.router, params.switching) {
             (RouterModel::Pipelined, Switching::Wormhole) => 1,
@@ -129,7 +126,7 @@ impl Blueprint {
             && self.routing.waits_for_room()
             && !takes_any
             && all_channels(self.vcs, &params).iter().all(|&n| n <= OutPort::MASKED);
-        let observers = Observers::new(&params, &links, nodes.clone());
+        let observers = Observers::new(&params, &links, &vcs, nodes.clone());
         // First-come arbitration chooses among several channels by the credits counted so far, and instruments may
         // ask whether packets wait when a credit is counted.
         let counts_early = own_channel_alone && !vcs.are_several() && !observers.follow_owners::<Plain>();

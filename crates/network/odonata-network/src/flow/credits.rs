@@ -169,8 +169,9 @@ impl Flow {
     fn count_flit_credits_of_exhausted<M: Uses>(&mut self, link: u32, now: Time) {
         let of = self.link::<M>(link);
         self.take_flit_credits::<M>(link, now, |exhaustion, observers, vc, used, due| {
-            if exhaustion.has_room::<M>((link, &of), vc, of.capacity.saturating_sub(used)) {
-                observers.link_has_room::<M>(link, due);
+            let free = of.capacity.saturating_sub(used);
+            if let Some(lacking) = exhaustion.has_room::<M>(link, vc, free) {
+                observers.channel_has_room::<M>((link, of.class, of.vcs), lacking, due);
             }
         });
     }

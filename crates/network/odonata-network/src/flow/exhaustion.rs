@@ -4,14 +4,14 @@
 //! exhausted while one of its channels is, whether or not it transmits. Routers state when a channel becomes exhausted.
 //! Exhaustion ends at the due time of the credit that makes room, even if that credit is counted later.
 //!
-//! **Pipelined routers** use credits only. A channel is exhausted from the flit that leaves no room for a full packet
-//! (with wormhole switching: for a flit) until the due time of the credit that makes room. If packets may take any
-//! channel of a level, the link is exhausted while all of them are.
+//! **Pipelined routers** use credits only. A channel lacks room from the flit that leaves no room for a full packet
+//! (with wormhole switching: for a flit) until the due time of the credit that makes room.
 //!
 //! A port without an exhausted channel has a credit for each packet, or flit, that asks for one: its flag
 //! ([`is_exhausted`](super::OutPort::is_exhausted)) spares routers a look at the channels. How long links are exhausted is
-//! recorded by an instrument ([`Saturation`](crate::observe::Saturation)).
+//! recorded by an instrument (`observe/saturation.rs`).
 
+use super::channel_set::{ChannelSet, channel_bit};
 use super::port::PortFlags;
 use super::{Flow, Link, OutVc, VcRanges};
 use crate::features::Uses;
@@ -37,11 +37,6 @@ pub(super) struct Exhaustion {
 }
 odonata_engine::journalled!(Exhaustion { channels });
 
-/// The bit of a channel; channels from 127 share one.
-fn channel_bit(vc: u8) -> u128 {
-    1 << vc.min(127)
-}
-
 impl Exhaustion {
     /// The state of `ports` router ports.
     pub(super) fn new(ports: u32, levels: Option<VcRanges>, room: u32) -> Exhaustion {
@@ -66,52 +61,33 @@ impl Exhaustion {
         }
     }
 
-    /// Whether a link with these channels is exhausted while the channels `lacking` have no room: all channels of some
-    /// level.
-    fn is_exhausted(&self, (class, vcs): (LinkClass, u8), lacking: u128) -> bool {
-        let Some(levels) = &self.levels else {
-            return lacking != 0;
-        };
-        let mut first = 0;
-        while lacking != 0 && first < vcs {
-            let end = levels.end(class, first);
-            if (first..end).all(|vc| lacking & channel_bit(vc) != 0) {
-                return true;
-            }
-            first = end;
-        }
-        false
-    }
-
     /// Whether a buffer of `capacity` flits lacks room while `used` are taken.
     #[inline(always)]
     fn lacks_room(&self, used: u32, capacity: u32) -> bool {
         used + self.room > capacity
     }
 
-    /// Channel `vc` of a pipelined router's port has room for `free` flits. Returns whether this ends the exhaustion of the
-    /// link.
-    pub(super) fn has_room<M: Uses>(&mut self, (link, of): (u32, &Link), vc: u8, free: u32) -> bool {
-        let channels = *self.channels.trusted::<M>(link);
-        let left = channels & !channel_bit(vc);
-        if free < self.room || left == channels {
-            return false;
+    /// Channel `vc` of a pipelined router's port has room for `free` flits. Returns the channels that lack room before and
+    /// after that, if it is one of them and has enough.
+    pub(super) fn has_room<M: Uses>(&mut self, link: u32, vc: u8, free: u32) -> Option<(ChannelSet, ChannelSet)> {
+        let lacking = *self.channels.trusted::<M>(link);
+        let left = lacking & !channel_bit(vc);
+        if free < self.room || left == lacking {
+            return None;
         }
-        let kind = (of.class, of.vcs);
-        let ends = self.is_exhausted(kind, channels) && !self.is_exhausted(kind, left);
         *self.channels.edit_trusted::<M>(link) = left;
-        ends
+        Some((ChannelSet(lacking), ChannelSet(left)))
     }
 
-    /// A flit has left on channel `vc` of a pipelined router's port, which `lacks` room now or not. Returns whether the link
-    /// was exhausted before, and whether channels lack room now.
-    fn sends<M: Uses>(&mut self, (link, of): (u32, &Link), vc: u8, lacks: bool) -> (bool, bool) {
+    /// A flit has left on channel `vc` of a pipelined router's port, which `lacks` room now or not. Returns the channels that
+    /// lacked room before, and whether some do now.
+    fn sends<M: Uses>(&mut self, link: u32, vc: u8, lacks: bool) -> (ChannelSet, bool) {
         let before = *self.channels.trusted::<M>(link);
         let lacking = if lacks { before | channel_bit(vc) } else { before };
         if lacking != before {
             *self.channels.edit_trusted::<M>(link) = lacking;
         }
-        (self.is_exhausted((of.class, of.vcs), before), lacking != 0)
+        (ChannelSet(before), lacking != 0)
     }
 
     /// Channel `vc` of `link` becomes exhausted. Returns whether the link does.
@@ -192,8 +168,9 @@ impl Flow {
         self.count_flit_credits::<M>(port, now);
         let (used, vc) = (self.vcs.trusted::<M>(out).used, (out - link.first_vc) as u8);
         let lacks = self.exhaustion.lacks_room(used, link.capacity);
-        let (was_exhausted, is_short) = self.exhaustion.sends::<M>((port, &link), vc, lacks);
-        self.observers.short_link_sends::<M>(port, was_exhausted, now);
+        let (lacked_room, is_short) = self.exhaustion.sends::<M>(port, vc, lacks);
+        self.observers
+            .short_link_sends::<M>((port, link.class, link.vcs), lacked_room, now);
         self.flag_exhausted::<M>(port, is_short);
     }
 

@@ -2,7 +2,7 @@
 
 use super::statistics::Transmission;
 use crate::features::Uses;
-use crate::flow::OutPort;
+use crate::flow::{ChannelSet, OutPort};
 use crate::message::{Message, Traffic};
 use crate::packet::Packet;
 use odonata_blame::lost::Vector;
@@ -203,10 +203,20 @@ pub(crate) trait Observer {
     #[inline(always)]
     fn link_has_room<M: Uses>(&mut self, link: u32, since: Time) {}
 
-    /// A pipelined router sends a flit on `link`, one of whose channels lacks room or has lacked it; the flag is whether
-    /// the link was exhausted before.
+    /// A pipelined router sends a flit on a link of this number, class and number of channels. One of them lacks room or
+    /// has lacked it; `lacked` are those without room before.
     #[inline(always)]
-    fn short_link_sends<M: Uses>(&mut self, link: u32, is_exhausted: bool, now: Time) {}
+    fn short_link_sends<M: Uses>(&mut self, link: (u32, LinkClass, u8), lacked: ChannelSet, now: Time) {}
+
+    /// A channel of such a link has room since `since`; `lacking` are those without room before and after.
+    #[inline(always)]
+    fn channel_has_room<M: Uses>(
+        &mut self,
+        link: (u32, LinkClass, u8),
+        lacking: (ChannelSet, ChannelSet),
+        since: Time,
+    ) {
+    }
 
     /// A packet lacks credits for all buffers behind `link`.
     #[inline(always)]

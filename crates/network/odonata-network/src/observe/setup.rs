@@ -6,15 +6,15 @@ use super::queues::QueueRecording;
 use super::statistics::{LinkPeriod, Sampling, Statistics};
 use super::{Contention, Observers, Queues, Saturation};
 use crate::features::Uses;
-use crate::flow::Links;
+use crate::flow::{Links, VcRanges};
 use crate::params::NetworkParams;
 use crate::settings::RouterModel;
 use odonata_engine::{Plain, Time};
 use std::ops::Range;
 
 impl Observers {
-    /// The instruments that `params` switch on, for the links and the nodes of a part.
-    pub(crate) fn new(params: &NetworkParams, links: &Links, nodes: Range<u32>) -> Observers {
+    /// The instruments that `params` switch on, for the links and the nodes of a part. `vcs`: the channels of each level.
+    pub(crate) fn new(params: &NetworkParams, links: &Links, vcs: &VcRanges, nodes: Range<u32>) -> Observers {
         let blame = match params.blame {
             true => BlameLedger::new(links, params),
             false => BlameLedger::off(),
@@ -32,7 +32,7 @@ impl Observers {
         let lost = LostTime::new(lines, places, fronts as usize);
         Observers {
             statistics: Statistics::new(params, links.len() as usize, nodes),
-            saturation: Saturation::new(links.ports, is_pipelined),
+            saturation: Saturation::new(links.ports, (is_pipelined && vcs.are_several()).then(|| vcs.clone())),
             queues: Queues::default(),
             contention: Contention { blame, lost },
         }

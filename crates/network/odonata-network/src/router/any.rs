@@ -12,6 +12,9 @@ use odonata_engine::{Digest, Journalled, Saved, Savepoint, Time};
 use std::ops::Range;
 
 /// The routers of a fabric: all of one model, chosen when the fabric is built.
+///
+/// An event asks once for the model, which takes five instructions. A fabric generic over its router would compile hosts
+/// and schedulers once per model.
 #[derive(Debug)]
 pub(crate) enum AnyRouter {
     InputQueued(InputQueued),

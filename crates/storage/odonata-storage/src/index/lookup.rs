@@ -1,9 +1,9 @@
-//! Where bytes are.
+//! Where bytes are, and the audit that each is in one place.
 
 use std::ops::Range;
 
 use super::extents::{Extent, Place};
-use super::{ContentIndex, range_of};
+use super::{ContentIndex, IndexedServer, range_of};
 use crate::StorageRequest;
 use crate::open_request::Piece;
 
@@ -83,5 +83,41 @@ impl ContentIndex {
     /// The extents of `server` with their objects; none without an index.
     pub(crate) fn of(&self, server: u32) -> impl Iterator<Item = (u64, Extent)> + use<'_> {
         self.extents.iter(server)
+    }
+
+    /// Checks that every byte is in one place and that all sums match. `used`: the space in use on a device. `gone`: bytes of each job
+    /// that were lost or dropped with a server or device.
+    ///
+    /// # Errors
+    /// Names the sum that does not match.
+    pub(crate) fn audit(&self, used: impl Fn(u32) -> u64, gone: &[u64]) -> Result<(), String> {
+        let mut stored = vec![0_u64; self.jobs.jobs()];
+        for server in (0..self.servers.len() as u32).filter(|&server| self.is_kept(server)) {
+            let mut of_devices = [0; crate::settings::MOST_DEVICES];
+            for (object, extent) in self.of(server).filter(|(_, extent)| extent.place != Place::Lost) {
+                if !extent.place.is_committed() {
+                    return Err(format!(
+                        "storage server {server}: bytes {} to {} of object {object} were never written to a device",
+                        extent.start, extent.end
+                    ));
+                }
+                if let Some(device) = extent.place.device() {
+                    of_devices[usize::from(device)] += extent.bytes();
+                }
+                if let Some(sum) = stored.get_mut(usize::from(extent.owner)) {
+                    *sum += extent.bytes();
+                }
+            }
+            let IndexedServer { first_device, end, .. } = self.servers[server as usize];
+            for device in first_device..end {
+                let (extents, used) = (of_devices[(device - first_device) as usize], used(device));
+                if used != extents {
+                    return Err(format!(
+                        "storage server {server}: {used} B are in use, {extents} B are in extents"
+                    ));
+                }
+            }
+        }
+        self.jobs.audit(&stored, gone)
     }
 }

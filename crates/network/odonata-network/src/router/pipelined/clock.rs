@@ -188,6 +188,36 @@ impl PipelineTiming {
     }
 }
 
+/// Cycles that a due credit may stay uncounted. Counting each credit separately costs more than its flit; counting them
+/// only when a buffer seems full would fill the caches.
+const OVERDUE: u64 = 8;
+
+/// The times of all flits that traverse the crossbar of a router in one subcycle.
+#[derive(Clone, Copy)]
+pub(crate) struct Traversal {
+    pub(crate) granted: Subcycle,
+    /// When they leave their buffers.
+    pub(super) left: Time,
+    /// When they can start on their links.
+    pub(crate) crossed: Time,
+    /// Credits due by then are counted.
+    pub(super) overdue: Time,
+}
+
+impl Traversal {
+    /// The times of the flits granted the crossbar in subcycle `granted`.
+    #[inline(always)]
+    pub(super) fn of(timing: &PipelineTiming, granted: Subcycle) -> Traversal {
+        let overdue = granted.cycle.0.saturating_sub(OVERDUE * timing.period().0);
+        Traversal {
+            granted,
+            left: timing.left(granted),
+            crossed: timing.crossed(granted),
+            overdue: Time(overdue),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

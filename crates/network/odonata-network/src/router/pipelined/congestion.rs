@@ -5,7 +5,7 @@
 //! departed with its head, which carries its mark; a packet to a node with its tail, whose arrival time is known.
 
 use super::channels::{Channels, RouterLayout, bits};
-use super::cycle::Traversal;
+use super::clock::Traversal;
 use super::in_vc::Stage;
 use crate::Payload;
 use crate::control::Departure;

@@ -5,7 +5,7 @@
 //! ```
 
 use super::channels::RouterLayout;
-use super::clock::{PipelineTiming, Subcycle};
+use super::clock::{Subcycle, Traversal};
 use super::congestion::Leaving;
 use super::in_vc::Stage;
 use super::requests::CycleOutcome;
@@ -19,36 +19,6 @@ use crate::observe::{Observer, PassedFlit, PipelineObserver, Transmission};
 use crate::router::NO_INPUT;
 use odonata_engine::state::cell;
 use odonata_engine::{List, NIL, Time};
-
-/// Cycles that a due credit may stay uncounted. Counting each credit separately costs more than its flit; counting them
-/// only when a buffer seems full would fill the caches.
-const OVERDUE: u64 = 8;
-
-/// The times of all flits that traverse the crossbar of a router in one subcycle.
-#[derive(Clone, Copy)]
-pub(crate) struct Traversal {
-    pub(crate) granted: Subcycle,
-    /// When they leave their buffers.
-    pub(super) left: Time,
-    /// When they can start on their links.
-    pub(crate) crossed: Time,
-    /// Credits due by then are counted.
-    pub(super) overdue: Time,
-}
-
-impl Traversal {
-    /// The times of the flits granted the crossbar in subcycle `granted`.
-    #[inline(always)]
-    fn of(timing: &PipelineTiming, granted: Subcycle) -> Traversal {
-        let overdue = granted.cycle.0.saturating_sub(OVERDUE * timing.period().0);
-        Traversal {
-            granted,
-            left: timing.left(granted),
-            crossed: timing.crossed(granted),
-            overdue: Time(overdue),
-        }
-    }
-}
 
 impl Pipelined {
     /// A cycle of `router`.
