@@ -445,6 +445,11 @@ PRESETS = [
     "lumi",
     "leonardo",
     "marenostrum5",
+    "perlmutter",
+    "aurora",
+    "alps",
+    "cori",
+    "theta-full",
 ]
 
 
