@@ -374,16 +374,19 @@ def comm_free(comm: int) -> Operation:
     return Operation("comm_free", {"comm": comm})
 
 
-def _one_sided(kind: str, target: int, bytes: int, comm: int) -> Operation:
-    return Operation(kind, {"peer": target, "bytes": bytes, "comm": comm})
+def _one_sided(kind: str, target: int, bytes: int, comm: int, request: int | None) -> Operation:
+    numbers = {"peer": target, "bytes": bytes, "comm": comm}
+    if request is None:
+        return Operation(kind, numbers)
+    return Operation(f"r{kind}", {**numbers, "request": request})
 
 
-def put(to: int, bytes: int, comm: int = 0) -> Operation:
-    """`MPI_Put`: writes to the memory of rank `to`.
+def put(to: int, bytes: int, comm: int = 0, request: int | None = None) -> Operation:
+    """`MPI_Put`: writes to the memory of rank `to`; with `request`, `MPI_Rput`.
 
     The ranks of communicator `comm` have one window; another window is that of a duplicated communicator. An
-    access is complete when `win_flush`, `win_fence`, `win_unlock` or `win_complete` returns. The interface of
-    the target serves it without the target's processor.
+    access is complete when `win_flush`, `win_fence`, `win_unlock` or `win_complete` returns, or a wait for
+    its `request`. The interface of the target serves it without the target's processor.
 
     >>> from odonata.operations import put, win_flush
     >>> def flood(rank, ranks, *, rounds=100):
@@ -391,22 +394,22 @@ def put(to: int, bytes: int, comm: int = 0) -> Operation:
     ...         yield put(0, 4096)
     ...         yield win_flush(0)
     """
-    return _one_sided("put", to, bytes, comm)
+    return _one_sided("put", to, bytes, comm, request)
 
 
-def get(source: int, bytes: int, comm: int = 0) -> Operation:
-    """`MPI_Get`: reads from the memory of rank `source`."""
-    return _one_sided("get", source, bytes, comm)
+def get(source: int, bytes: int, comm: int = 0, request: int | None = None) -> Operation:
+    """`MPI_Get`: reads from the memory of rank `source`; with `request`, `MPI_Rget`."""
+    return _one_sided("get", source, bytes, comm, request)
 
 
-def accumulate(to: int, bytes: int, comm: int = 0) -> Operation:
-    """`MPI_Accumulate`. The target's interface combines up to 8 bytes, its MPI library more."""
-    return _one_sided("accumulate", to, bytes, comm)
+def accumulate(to: int, bytes: int, comm: int = 0, request: int | None = None) -> Operation:
+    """`MPI_Accumulate`, `MPI_Raccumulate`. The interface of the target combines 8 bytes, its library more."""
+    return _one_sided("accumulate", to, bytes, comm, request)
 
 
-def get_accumulate(to: int, bytes: int, comm: int = 0) -> Operation:
-    """`MPI_Get_accumulate`, `MPI_Fetch_and_op` or `MPI_Compare_and_swap`."""
-    return _one_sided("get_accumulate", to, bytes, comm)
+def get_accumulate(to: int, bytes: int, comm: int = 0, request: int | None = None) -> Operation:
+    """`MPI_Get_accumulate`, `MPI_Rget_accumulate`, `MPI_Fetch_and_op` or `MPI_Compare_and_swap`."""
+    return _one_sided("get_accumulate", to, bytes, comm, request)
 
 
 def win_flush(to: int = ANY, comm: int = 0) -> Operation:

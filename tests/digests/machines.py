@@ -468,6 +468,11 @@ PRESETS = [
     "lumi",
     "leonardo",
     "marenostrum5",
+    "perlmutter",
+    "aurora",
+    "alps",
+    "cori",
+    "theta-full",
 ]
 
 

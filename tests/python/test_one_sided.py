@@ -38,6 +38,18 @@ def test_the_bytes_of_an_access_are_sent_by_the_side_that_has_them():
     assert [by_get[rank]["bytes_sent"] for rank in (0, 1)] == [0, 5_000]
 
 
+def with_request(rank, ranks, *, kind, size):
+    if rank == 0:
+        yield getattr(ops, kind)(1, size, request=5)
+        yield ops.wait(5)
+
+
+@pytest.mark.parametrize("kind", ["put", "get", "accumulate", "get_accumulate"])
+def test_a_wait_for_the_request_of_an_access_ends_as_a_flush(kind):
+    flushed = elapsed(origin_and_target, size=100_000, busy=0, kind=kind)[0]["elapsed_s"]
+    assert elapsed(with_request, size=100_000, kind=kind)[0]["elapsed_s"] == flushed > 0
+
+
 def every_call(rank, ranks, *, size=9_000):
     right = (rank + 1) % ranks
     yield ops.put(right, size)
@@ -46,6 +58,8 @@ def every_call(rank, ranks, *, size=9_000):
     yield ops.win_lock(0)
     yield ops.accumulate(0, size)
     yield ops.win_unlock(0)
+    yield ops.get(right, size, request=3)
+    yield ops.wait(3)
     yield ops.win_lock(0, shared=True)
     yield ops.get_accumulate(0, 8)
     yield ops.win_unlock(0)
@@ -62,12 +76,14 @@ every_call = ops.communicators(lambda ranks, **_: {1: [range(0, ranks, 2), range
 
 def test_a_program_in_a_file_keeps_the_calls(tmp_path):
     folder = tmp_path / "calls.program"
-    assert ops.write(folder, every_call, 8) == (8, 8 * 15)
+    assert ops.write(folder, every_call, 8) == (8, 8 * 17)
     kinds = [row["kind"] for row in ops.read(folder).rank(3)]
-    assert kinds[3:9] == [
+    assert kinds[3:11] == [
         "win_lock",
         "accumulate",
         "win_unlock",
+        "rget",
+        "wait",
         "win_lock_shared",
         "get_accumulate",
         "win_unlock",

@@ -97,6 +97,40 @@ def test_small_messages_are_near_what_was_measured():
     assert every["mean_factor"] < 1.3
 
 
+def test_a_machine_with_the_costs_of_another_says_that_nothing_was_compared(shell):
+    assert set(agreement.NOT_COMPARED) < {one["name"] for one in odonata.presets()}
+    assert "no measured time was compared" in " ".join(shell("presets", "aurora").out.split())
+    sentence = agreement.sentence("alps")
+    assert sentence is not None
+    assert "ping-pongs" in sentence
+    # Neither have the networks without software costs, nor the measured machines.
+    for name in ("theta", "lumi", "mfnetsim"):
+        assert name not in agreement.NOT_COMPARED
+
+
+def test_pairs_of_alps_are_at_their_distances():
+    routers = {
+        where: [hosts.node("alps", host) // 14 for host in pair]
+        for where, pair in validation.PAIRS["alps"].items()
+    }
+    assert [len(set(found)) for found in routers.values()] == [1, 2, 2]
+    assert [len({router // 32 for router in found}) for found in routers.values()] == [1, 1, 2]
+
+
+@pytest.mark.parametrize("preset", ["cori", "theta-full"])
+def test_eight_bytes_take_the_published_time_between_nodes_of_an_xc_blade(preset):
+    job = {
+        "name": "pair",
+        "ranks": 2,
+        "placement": {"hosts": ["c0-0c0s0n0", "c0-0c0s0n1"]},
+        "workload": {"ping-pong": {"bytes": ["8 B"], "iterations": 3}},
+    }
+    results = odonata.run({"preset": preset, "jobs": [job]})
+    ends = [row["last_s"] for row in results.rows("iterations")]
+    # 1.3 us: Cray, XC series network, WP-Aries01-1112.
+    assert (ends[-1] - ends[0]) / 4 == pytest.approx(1.3e-6, rel=0.01)
+
+
 def test_a_preset_says_how_far_off_it_is(shell):
     sentence = agreement.sentence("fugaku")
     assert sentence is not None

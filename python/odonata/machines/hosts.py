@@ -7,7 +7,8 @@ from odonata.errors import InputError
 
 
 def node(preset: str, host: str) -> int:
-    """The node of `host` on the machine of `preset`: lumi, leonardo or marenostrum5.
+    """The node of `host` on the machine of `preset`: lumi, leonardo, marenostrum5, alps, aurora, cori or
+    theta-full.
 
     >>> node("lumi", "x1302c0s3b0n0") == node("lumi", "nid006742")
     True

@@ -47,6 +47,11 @@ PAIRS = {
         "same group": ("lrdn0001", "lrdn0061"),
         "other group": ("lrdn0001", "lrdn1801"),
     },
+    "alps": {
+        "same switch": ("x1100c0s0b0n0", "x1100c0s1b0n0"),
+        "same group": ("x1100c0s0b0n0", "x1100c3s1b0n0"),
+        "other group": ("x1100c0s0b0n0", "x1203c3s1b0n0"),
+    },
 }
 
 

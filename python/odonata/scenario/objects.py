@@ -421,7 +421,8 @@ class PlacementTable(Table):
 
     hosts: list[str] | None = None
     """Names of hosts, on a preset of a machine whose hosts have names: `lumi` ("x1302c0s3b0n0" or
-    "nid006742"), `leonardo` ("lrdn0183") or `marenostrum5` ("as03r2b17").
+    "nid006742"), `leonardo` ("lrdn0183"), `marenostrum5` ("as03r2b17"), `alps` ("x1100c0s6b1n0"),
+    `aurora` ("x4109c0s5b0n0"), `cori` and `theta-full` ("c3-0c1s15n2").
     """
 
     nodes: list[Annotated[int, Field(ge=0)]] | None = None
@@ -5937,11 +5938,12 @@ class Scenario(ScenarioTable):
 
     preset: str | None = None
     """A set of keys to start from: "codes-compatible" (the MFNetSim case study as it was run) or "mfnetsim"
-    (as its paper describes it); a machine without jobs: "theta", "edison", "cori-like", "cori-like-
-    authors", "trinity" (Cray XC), "bluegene-p", "bluegene-q", "frontier", "frontier-like", "lumi"
-    (Slingshot), "leonardo", "marenostrum5" (InfiniBand), "fugaku" (Tofu), "dgx-h100-superpod",
-    "dgx-h100-superpod-like", "dgx-gb200" (GPUs with rails); BookSim 2's router without a machine:
-    "booksim". Keys of this file replace those of the preset one by one. Default: none.
+    (as its paper describes it); a machine without jobs: "theta", "theta-full", "edison", "cori", "cori-
+    like", "cori-like-authors", "trinity" (Cray XC), "bluegene-p", "bluegene-q", "frontier", "frontier-
+    like", "lumi", "perlmutter", "aurora", "alps" (Slingshot), "leonardo", "marenostrum5" (InfiniBand),
+    "fugaku" (Tofu), "dgx-h100-superpod", "dgx-h100-superpod-like", "dgx-gb200" (GPUs with rails); BookSim
+    2's router without a machine: "booksim". Keys of this file replace those of the preset one by one.
+    Default: none.
     """
 
     seed: Annotated[int, Field(ge=0, le=9223372036854775807)] = 1

@@ -155,6 +155,10 @@ const ONE_SIDED: [&str; odonata_workload::OneSided::KINDS] = [
     "win_start",
     "win_complete",
     "win_wait",
+    "rput",
+    "rget",
+    "raccumulate",
+    "rget_accumulate",
 ];
 
 /// Names of the other kinds.

@@ -2,11 +2,11 @@
 //!
 //! The ranks of a communicator have one window: the memory that the others may access. Another window of the same ranks
 //! is that of a duplicated communicator. Accesses do not block; they are complete, at the origin and at the target, when
-//! a flush, a fence, an unlock or a complete returns. An epoch of `MPI_Win_lock_all`, as SHMEM has it, needs no call.
+//! a flush, a fence, an unlock or a complete returns, or a wait for its request. An epoch of `MPI_Win_lock_all`, as SHMEM has it, needs no call.
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Comm, Source};
+use crate::{Comm, Request, Source};
 
 /// What an access does with the memory of its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -35,6 +35,8 @@ pub enum OneSided {
         bytes: u64,
         /// The communicator.
         comm: Comm,
+        /// The request of `MPI_Rput` and its like, which a wait takes; otherwise [`Request::DETACHED`].
+        request: Request,
     },
     /// `MPI_Win_flush`, or `MPI_Win_flush_all` for any target: waits until the rank's accesses are complete.
     Flush {
@@ -96,7 +98,7 @@ pub enum OneSided {
 
 impl OneSided {
     /// Number of [names](Self::index).
-    pub const KINDS: usize = 13;
+    pub const KINDS: usize = 17;
 
     /// The communicator whose ranks have the window.
     pub const fn comm(&self) -> Comm {
@@ -153,7 +155,13 @@ impl OneSided {
     /// The number of its kind, below [`KINDS`](Self::KINDS), in the order of programs in files.
     pub const fn index(&self) -> usize {
         match *self {
-            OneSided::Access { access, .. } => access as usize,
+            OneSided::Access {
+                access,
+                request: Request::DETACHED,
+                ..
+            } => access as usize,
+            // Behind all others, which were there first.
+            OneSided::Access { access, .. } => 13 + access as usize,
             OneSided::Flush { .. } => 4,
             OneSided::Fence { .. } => 5,
             OneSided::Lock { exclusive: true, .. } => 6,

@@ -115,10 +115,10 @@ impl Given<'_> {
     fn one_sided(&mut self) -> Found<OneSided> {
         let comm = self.comm()?;
         let access = match self.kind {
-            "put" => Access::Put,
-            "get" => Access::Get,
-            "accumulate" => Access::Accumulate,
-            "get_accumulate" => Access::GetAccumulate,
+            "put" | "rput" => Access::Put,
+            "get" | "rget" => Access::Get,
+            "accumulate" | "raccumulate" => Access::Accumulate,
+            "get_accumulate" | "rget_accumulate" => Access::GetAccumulate,
             "win_flush" => {
                 let target = self.peer(Field::Peer)?;
                 return Ok(OneSided::Flush { target, comm });
@@ -150,6 +150,10 @@ impl Given<'_> {
             target: self.to()?,
             bytes: self.bytes()?,
             comm,
+            request: match self.kind.starts_with('r') {
+                true => self.waited()?,
+                false => Request::DETACHED,
+            },
         })
     }
 

@@ -30,8 +30,11 @@ impl Filled {
     }
 
     fn one_sided(&mut self, call: &OneSided) -> &mut Filled {
-        if let OneSided::Access { bytes, .. } = *call {
+        if let OneSided::Access { bytes, request, .. } = *call {
             self.set(Field::Bytes, bytes);
+            if request != Request::DETACHED {
+                self.request(request);
+            }
         }
         if let Some(target) = call.target() {
             self.set(Field::Peer, peer_of(target));

@@ -19,6 +19,7 @@ use crate::diagnosis::run_state::RunState;
 use crate::mpi::matching::Poster;
 use crate::mpi::request::kind::RequestKind;
 use crate::mpi::sequence::{communicator, of_collective};
+use odonata_engine::NIL;
 use odonata_workload::{Op, OpId, Source, Tag};
 
 const MOST_DESCRIBED: usize = 5;
@@ -180,7 +181,7 @@ impl PartState<'_> {
                     RequestKind::Nothing => "a message to or from no rank",
                 };
                 let name = self.0.layout.name(rank);
-                if kind == RequestKind::Access {
+                if kind == RequestKind::Access && number == NIL {
                     return format!("{name}: {what} (operation {op}) was never flushed");
                 }
                 format!("{name}: request {number}, {what} (operation {op}), was never waited for")

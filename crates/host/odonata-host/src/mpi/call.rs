@@ -339,9 +339,10 @@ impl Mpi {
                 target,
                 bytes,
                 comm,
+                request,
             } => {
                 let to = first + self.layout.rank_of(rank, comm, target)?;
-                let request = self.requests.open_access::<M>(rank, op);
+                let request = self.requests.open_access::<M>(rank, op, request);
                 let (size, fetch) = match access {
                     Access::Get => (self.settings.rendezvous_control.0, Time::ZERO),
                     _ => (bytes, self.settings.fetch(&self.layout, (rank, to), bytes)),

@@ -8,7 +8,8 @@
 //! | lock, unlock | request; grant: release | does nothing |
 //! | post, start, complete, wait | a notice to each member of the group | posts and waits |
 //!
-//! An access has a request in the list of its rank, which a flush, a fence, an unlock or a complete takes. With an idle
+//! An access has a request in the list of its rank, which a flush, a fence, an unlock, a complete or a wait for its number
+//! takes; a put is complete when its acknowledgment arrives. With an idle
 //! network, put and flush take o + L(s) + L(c), and get and flush o + L(c) + L(s): o is the overhead of a send, L(s) the time
 //! from the call until s bytes are at the other node (LogGP), c the size of a control message. An answer of an
 //! interface takes no software.

@@ -3,8 +3,8 @@
 //! Every message, non-blocking collective or file transfer that an operation waits for has a request. Requests of
 //! non-blocking calls have a number and stay in the list of their rank until a wait or test takes them. Requests of
 //! blocking calls and collectives have no number, and their waiting operation is known from the start. A persistent
-//! request (`persistent`) stays in the list, idle, after it is taken. One-sided accesses are in the list without a number,
-//! until a flush takes them.
+//! request (`persistent`) stays in the list, idle, after it is taken. One-sided accesses are in the list, most without
+//! a number, until a flush or a wait takes them.
 //!
 //! Numbers that are not open, or that are idle, count as `MPI_REQUEST_NULL`: a wait on them returns immediately.
 
@@ -74,7 +74,7 @@ impl RequestCell {
         self.number >= selection.first
             && self.number - selection.first < selection.count
             && self.state != State::Idle
-            && self.kind != RequestKind::Access
+            && (self.kind != RequestKind::Access || self.number != NIL)
             && (self.waiter == NIL || self.waiter == waiter)
     }
 
@@ -152,10 +152,11 @@ impl Requests {
         slot
     }
 
-    /// Opens the request of one-sided access `op` of `rank`, which a flush takes.
-    pub(super) fn open_access<M: Mode>(&mut self, rank: u32, op: &Op) -> u32 {
+    /// Opens the request of one-sided access `op` of `rank`, which a flush takes, or a wait for its number.
+    pub(super) fn open_access<M: Mode>(&mut self, rank: u32, op: &Op, number: Request) -> u32 {
         let mut list = *self.lists.get(rank);
         let slot = self.cells.allocate::<M>(RequestCell {
+            number: number.0,
             previous: list.tail,
             plan: self.plans.allocate::<M>(PersistentOperation::access(op.kind)),
             ..RequestCell::new(rank, op.id, RequestKind::Access)

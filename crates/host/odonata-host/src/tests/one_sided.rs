@@ -13,6 +13,18 @@ fn access(access: Access, target: u32, bytes: u64) -> OpKind {
         target,
         bytes,
         comm: WORLD,
+        request: Request::DETACHED,
+    })
+}
+
+/// `access` with request 7.
+fn with_request(kind: Access, target: u32, bytes: u64) -> OpKind {
+    call(OneSided::Access {
+        access: kind,
+        target,
+        bytes,
+        comm: WORLD,
+        request: Request(7),
     })
 }
 
@@ -79,6 +91,41 @@ fn the_interface_of_the_target_serves_accesses_while_its_processor_computes() {
             }
         }
     }
+}
+
+/// `MPI_Rput` and `MPI_Rget` are complete when a flush of the same access would be, and the wait leaves others alone.
+#[test]
+fn a_wait_takes_the_access_with_its_number() {
+    let wait = OpKind::Wait { request: Request(7) };
+    for (kind, bytes) in [(Access::Put, 8_000), (Access::Get, 8_000), (Access::Accumulate, 8)] {
+        let setup = Setup::new();
+        let end = |last: Vec<OpKind>| {
+            let first = [with_request(kind, 1, bytes), compute(1)];
+            let ops = sequence(first.into_iter().chain(last));
+            let machine = setup.clone().script(vec![ops, Vec::new()], &[0, TARGET]).complete();
+            machine.hosts.metrics(0, 0).end
+        };
+        let expected = match kind {
+            Access::Get => software(&setup, 0, TARGET, CONTROL) + interface(&setup, TARGET, 0, bytes),
+            _ => put_time(&setup, 0, TARGET, bytes),
+        };
+        assert_eq!(end(vec![wait]), expected, "{kind:?}");
+        assert_eq!(end(vec![flush(Source::Any)]), expected, "{kind:?}");
+        // After either of them the number is free: nothing is left to wait for.
+        assert_eq!(end(vec![flush(Source::Rank(1)), wait]), expected);
+        assert_eq!(end(vec![wait, flush(Source::Rank(1))]), expected);
+    }
+    let ops = sequence([with_request(Access::Put, 1, 8), put(1, 8_000), wait, flush(Source::Any)]);
+    let setup = Setup::new().script(vec![ops, Vec::new()], &[0, TARGET]);
+    let (first, link) = (put_time(&setup, 0, TARGET, 8), Bandwidth(8e9).time_for(Bytes(8)));
+    let end = setup.complete().hosts.metrics(0, 0).end;
+    assert_eq!(end, (link + put_time(&setup, 0, TARGET, 8_000)).max(first));
+    let alone = Setup::new().script(
+        vec![sequence([with_request(Access::Put, 1, 8)]), Vec::new()],
+        &[0, TARGET],
+    );
+    let text = "job \"job 0\" rank 0: request 7, an access (operation 0), was never waited for";
+    assert_eq!(alone.run().outcome(), left_behind(text));
 }
 
 #[test]

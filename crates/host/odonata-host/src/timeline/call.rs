@@ -17,7 +17,7 @@ const ONE_SIDED: u8 = NON_BLOCKING + Collective::KINDS as u8;
 
 /// The names of all calls: MPI calls by their standard names, file accesses, and activities that occupy a rank without
 /// a call.
-pub const CALLS: [&str; 85] = [
+pub const CALLS: [&str; 89] = [
     "compute",
     "MPI_Send",
     "MPI_Recv",
@@ -103,6 +103,10 @@ pub const CALLS: [&str; 85] = [
     "MPI_Win_start",
     "MPI_Win_complete",
     "MPI_Win_wait",
+    "MPI_Rput",
+    "MPI_Rget",
+    "MPI_Raccumulate",
+    "MPI_Rget_accumulate",
 ];
 const _: () = assert!(CALLS.len() == ONE_SIDED as usize + OneSided::KINDS);
 
@@ -358,14 +362,19 @@ pub(super) fn describe(layout: &Layout, rank: u32, kind: &OpKind) -> Arguments {
                 ..nothing
             }
         }
-        OpKind::OneSided(call) => Arguments {
-            peer: call.target().map_or(NIL, |target| source(target, call.comm())),
-            bytes: match call {
-                OneSided::Access { bytes, .. } => bytes,
-                _ => 0,
-            },
-            ..nothing
-        },
+        OpKind::OneSided(call) => {
+            let (bytes, (request, count)) = match call {
+                OneSided::Access { bytes, request, .. } => (bytes, one(request)),
+                _ => (0, (nothing.request, nothing.count)),
+            };
+            Arguments {
+                peer: call.target().map_or(NIL, |target| source(target, call.comm())),
+                bytes,
+                request,
+                count,
+                ..nothing
+            }
+        }
         OpKind::Open { file } | OpKind::Close { file } | OpKind::Metadata { file, .. } => Arguments {
             number: file,
             ..nothing

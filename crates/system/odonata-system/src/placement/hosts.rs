@@ -5,13 +5,29 @@
 //! | `lumi` | `x1302c0s3b0n0` or `nid006742` | network interface 0 of the host, on the switch of its chassis and board |
 //! | `leonardo` | `lrdn0183`, with or without a domain | the host, on the leaf of its place in the rack |
 //! | `marenostrum5` | `as03r2b17` | the host: island, rack, place in the rack |
+//! | `alps` | `x1100c0s6b1n0` | network interface 0 of the host |
+//! | `aurora` | `x4109c0s5b0n0` | the host: rack, chassis, slot |
+//! | `cori`, `theta-full` | `c3-0c1s15n2` | the host: cabinet and row, chassis, slot, node |
 //!
 //! LUMI: `x` cabinet `c` chassis `s` slot `b` board `n` 0; a cabinet is a group of 124 hosts, numbered by chassis, slot and
 //! board; four rows of six cabinets from x1100 on, whose first host is nid005000. Leonardo: cells of 6 racks of 30 hosts
 //! on 3 leaves. Derived from the allocations of PICO (HLC-Lab/pico), which name host, switch and group.
+//!
+//! Alps: four rows of six cabinets of 8 chassis of 7 slots of 2 boards (CSCS documentation); assumed: rows from x11 on.
+//! Aurora: eight rows of racks, of which x4000, x4109 and x4519 are named; a rack is a group, a chassis has 8 slots (ALCF
+//! user guides). Assumed: 21 racks in a row, and that the last two are the ones of 168 that do not exist. Cray XC: two
+//! neighboring cabinets of a row of 12 are a group, a chassis is a row of its routers.
 
 /// The presets whose hosts have names.
-pub const NAMED: [&str; 3] = ["lumi", "leonardo", "marenostrum5"];
+pub const NAMED: [&str; 7] = [
+    "lumi",
+    "leonardo",
+    "marenostrum5",
+    "alps",
+    "aurora",
+    "cori",
+    "theta-full",
+];
 
 /// The node of `host` in the machine of `preset`.
 ///
@@ -22,6 +38,10 @@ pub fn node(preset: &str, host: &str) -> Result<u32, String> {
         "lumi" => (lumi(host), "a name such as x1302c0s3b0n0 (x1100 to x1405) or nid006742"),
         "leonardo" => (leonardo(host), "a name from lrdn0001 to lrdn3456"),
         "marenostrum5" => (marenostrum5(host), "a name from as01r1b01 to as07r5b32"),
+        "alps" => (alps(host), "a name such as x1100c0s6b1n0 (x1100 to x1405)"),
+        "aurora" => (aurora(host), "a name such as x4109c0s5b0n0 (x4000 to x4718)"),
+        "cori" => (cray_xc(host, &CORI), "a name from c0-0c0s0n0 to c7-5c2s15n3"),
+        "theta-full" => (cray_xc(host, &THETA), "a name from c0-0c0s0n0 to c11-1c2s15n3"),
         _ => return Err(format!("a preset with names of hosts: {}", NAMED.join(", "))),
     };
     found.ok_or_else(|| expected.to_owned())
@@ -88,6 +108,62 @@ fn marenostrum5(host: &str) -> Option<u32> {
     Some(32 * (5 * within(island, 7)? + within(rack, 5)?) + within(place, 32)?)
 }
 
+fn alps(host: &str) -> Option<u32> {
+    let [cabinet, chassis, slot, board, node] = numbers(host, ["x", "c", "s", "b", "n"])?;
+    let (row, place) = ((cabinet / 100).checked_sub(11)?, cabinet % 100);
+    if row >= 4 || place >= 6 || chassis >= 8 || slot >= 7 || board >= 2 || node != 0 {
+        return None;
+    }
+    // Four switches in a chassis, an interface of each of its 14 hosts on each.
+    let router = 32 * (6 * row + place) + 4 * chassis;
+    Some(14 * router + 2 * slot + board)
+}
+
+fn aurora(host: &str) -> Option<u32> {
+    const RACKS_OF_A_ROW: u32 = 21;
+    let [rack, chassis, slot, board, node] = numbers(host, ["x", "c", "s", "b", "n"])?;
+    let (row, place) = ((rack / 100).checked_sub(40)?, rack % 100);
+    let group = RACKS_OF_A_ROW * row + place;
+    if row >= 8 || place >= RACKS_OF_A_ROW || group >= 166 || chassis >= 8 || slot >= 8 || (board, node) != (0, 0) {
+        return None;
+    }
+    Some(64 * group + 8 * chassis + slot)
+}
+
+/// A Cray XC whose cabinets stand in rows of 12.
+struct CrayXc {
+    cabinets: u32,
+    /// Routers of a group with other than four nodes: the router, and its nodes.
+    exceptions: &'static [(u32, u32)],
+}
+
+const CORI: CrayXc = CrayXc {
+    cabinets: 68,
+    exceptions: &[(15, 2), (31, 2), (47, 2), (63, 2)],
+};
+
+const THETA: CrayXc = CrayXc {
+    cabinets: 24,
+    exceptions: &[],
+};
+
+fn cray_xc(host: &str, machine: &CrayXc) -> Option<u32> {
+    const CABINETS_OF_A_ROW: u32 = 12;
+    let [place, row, chassis, slot, node] = numbers(host, ["c", "-", "c", "s", "n"])?;
+    let cabinet = CABINETS_OF_A_ROW * row + place;
+    if place >= CABINETS_OF_A_ROW || cabinet >= machine.cabinets || chassis >= 3 || slot >= 16 {
+        return None;
+    }
+    let router = 16 * (3 * (cabinet % 2) + chassis) + slot;
+    let nodes = |router: u32| {
+        let found = machine.exceptions.iter().find(|&&(other, _)| other == router);
+        found.map_or(4, |&(_, nodes)| nodes)
+    };
+    let before: u32 = (0..router).map(nodes).sum();
+    let of_a_group: u32 = (0..96).map(nodes).sum();
+    (node < nodes(router)).then(|| of_a_group * (cabinet / 2) + before + node)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,6 +202,54 @@ mod tests {
             (1..=5).flat_map(move |rack| (1..=32).map(move |place| format!("as{island:02}r{rack}b{place:02}")))
         };
         hosts((1..=7).flat_map(island).collect(), "marenostrum5", 1_120);
+        let cabinets = |rows: std::ops::Range<u32>, places: u32| {
+            rows.flat_map(move |row| (0..places).map(move |place| 100 * row + place))
+        };
+        let ex = |cabinets: Vec<u32>, slots: u32, boards: u32| {
+            let mut names = Vec::new();
+            for (cabinet, chassis) in cabinets.iter().flat_map(|cabinet| (0..8).map(move |c| (cabinet, c))) {
+                for place in 0..slots * boards {
+                    let (slot, board) = (place / boards, place % boards);
+                    names.push(format!("x{cabinet}c{chassis}s{slot}b{board}n0"));
+                }
+            }
+            names
+        };
+        let names = ex(cabinets(11..15, 6).collect(), 7, 2);
+        assert_eq!(names.len(), 2_688);
+        hosts(names, "alps", 10_752);
+        let names = ex(cabinets(40..48, 21).filter(|&rack| rack < 4719).collect(), 8, 1);
+        assert_eq!(names.len(), 10_624);
+        hosts(names, "aurora", 10_624);
+        for (preset, machine, nodes) in [("cori", CORI, 34 * 376), ("theta-full", THETA, 4_608)] {
+            let mut names = Vec::new();
+            for (cabinet, place) in (0..machine.cabinets).flat_map(|cabinet| (0..192).map(move |p| (cabinet, p))) {
+                let (chassis, slot, node) = (place / 64, place % 64 / 4, place % 4);
+                let name = format!("c{}-{}c{chassis}s{slot}n{node}", cabinet % 12, cabinet / 12);
+                if node_of(preset, &name) {
+                    names.push(name);
+                }
+            }
+            assert_eq!(names.len(), nodes as usize);
+            hosts(names, preset, nodes);
+        }
+    }
+
+    fn node_of(preset: &str, host: &str) -> bool {
+        node(preset, host).is_ok()
+    }
+
+    /// Groups of two cabinets: 16 routers of a chassis are a row of the grid.
+    #[test]
+    fn a_cabinet_of_an_xc_is_half_a_group() {
+        let of = |name: &str| node("theta-full", name).unwrap();
+        assert_eq!(of("c0-0c0s0n3"), 3);
+        assert_eq!(of("c0-0c2s15n3"), 191);
+        assert_eq!(of("c1-0c0s0n0"), 192);
+        assert_eq!(of("c0-1c0s0n0"), 6 * 384);
+        // Two of the four places of a router with burst buffers do not exist.
+        assert_eq!(node("cori", "c0-0c1s0n0"), Ok(62));
+        assert!(node("cori", "c0-0c0s15n2").is_err());
     }
 
     #[test]
@@ -148,6 +272,12 @@ mod tests {
             ("leonardo", "lrdn3457"),
             ("marenostrum5", "as08r1b01"),
             ("marenostrum5", "as01r1b01x"),
+            ("alps", "x1500c0s0b0n0"),
+            ("alps", "x1100c0s7b0n0"),
+            ("aurora", "x4719c0s0b0n0"),
+            ("aurora", "x4000c0s0b1n0"),
+            ("cori", "c8-5c0s0n0"),
+            ("theta-full", "c12-0c0s0n0"),
             ("theta", "nid00001"),
         ] {
             assert!(node(preset, host).is_err(), "{host}");

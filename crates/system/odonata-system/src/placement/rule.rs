@@ -43,7 +43,8 @@ pub struct PlacementTable {
     /// Node numbers, counted over the machine, one per node of the job: ranks / ranks_per_node, rounded up.
     pub nodes: Option<Vec<u32>>,
     /// Names of hosts, on a preset of a machine whose hosts have names: `lumi` ("x1302c0s3b0n0" or "nid006742"), `leonardo`
-    /// ("lrdn0183") or `marenostrum5` ("as03r2b17").
+    /// ("lrdn0183"), `marenostrum5` ("as03r2b17"), `alps` ("x1100c0s6b1n0"), `aurora` ("x4109c0s5b0n0"), `cori` and
+    /// `theta-full` ("c3-0c1s15n2").
     pub hosts: Option<Vec<String>>,
     /// Numbers counted over compute nodes only, without storage servers.
     pub clients: Option<Vec<u32>>,

@@ -1,6 +1,6 @@
 //! The presets that come with Odonata.
 
-const PRESETS: [(&str, &str); 19] = [
+const PRESETS: [(&str, &str); 24] = [
     ("codes-compatible", include_str!("../../presets/codes-compatible.toml")),
     ("mfnetsim", include_str!("../../presets/mfnetsim.toml")),
     ("theta", include_str!("../../presets/theta.toml")),
@@ -29,6 +29,11 @@ const PRESETS: [(&str, &str); 19] = [
     ("leonardo", include_str!("../../presets/leonardo.toml")),
     ("marenostrum5", include_str!("../../presets/marenostrum5.toml")),
     ("fugaku", include_str!("../../presets/fugaku.toml")),
+    ("perlmutter", include_str!("../../presets/perlmutter.toml")),
+    ("aurora", include_str!("../../presets/aurora.toml")),
+    ("alps", include_str!("../../presets/alps.toml")),
+    ("cori", include_str!("../../presets/cori.toml")),
+    ("theta-full", include_str!("../../presets/theta-full.toml")),
 ];
 
 /// The sets of keys that `mpi.library` names.

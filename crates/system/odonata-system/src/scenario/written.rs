@@ -30,9 +30,9 @@ pub struct Written {
     #[schemars(range(max = 9_223_372_036_854_775_807u64))]
     pub seed: u64,
     /// A set of keys to start from: "codes-compatible" (the MFNetSim case study as it was run) or "mfnetsim" (as its
-    /// paper describes it); a machine without jobs: "theta", "edison", "cori-like", "cori-like-authors", "trinity" (Cray
-    /// XC), "bluegene-p", "bluegene-q", "frontier", "frontier-like", "lumi" (Slingshot), "leonardo", "marenostrum5" (InfiniBand),
-    /// "fugaku" (Tofu), "dgx-h100-superpod", "dgx-h100-superpod-like", "dgx-gb200" (GPUs with rails);
+    /// paper describes it); a machine without jobs: "theta", "theta-full", "edison", "cori", "cori-like",
+    /// "cori-like-authors", "trinity" (Cray XC), "bluegene-p", "bluegene-q", "frontier", "frontier-like", "lumi", "perlmutter",
+    /// "aurora", "alps" (Slingshot), "leonardo", "marenostrum5" (InfiniBand), "fugaku" (Tofu), "dgx-h100-superpod", "dgx-h100-superpod-like", "dgx-gb200" (GPUs with rails);
     /// BookSim 2's router without a machine: "booksim". Keys of this file replace those of the preset one by one.
     /// Default: none.
     pub preset: Option<String>,

@@ -25,7 +25,7 @@ fn cables(description: &Description) -> Vec<(&str, u64)> {
 
 #[test]
 fn every_preset_but_that_of_a_router_is_a_machine() {
-    assert_eq!(presets::names().count(), 19);
+    assert_eq!(presets::names().count(), 24);
     for preset in presets::names().filter(|&preset| preset != "booksim") {
         let found = machine(preset);
         assert!(found.nodes > 0 && found.diameter.nodes > 0, "{preset}");
@@ -41,6 +41,8 @@ fn cray_xc_groups_have_their_green_and_black_cables() {
         ("cori-like", 25, 12),
         ("cori-like-authors", 25, 12),
         ("trinity", 57, 4),
+        ("cori", 34, 16),
+        ("theta-full", 12, 48),
     ] {
         let found = machine(preset);
         assert_eq!((found.kind, u64::from(found.groups)), ("dragonfly-2d", groups));
@@ -272,6 +274,43 @@ fn leonardo_has_18_cables_between_cells_of_three_sizes() {
 fn marenostrum5_has_35_racks_of_32_nodes() {
     let found = machine("marenostrum5");
     assert_eq!((found.nodes, found.diameter.routers), (7 * 5 * 32, 4));
+}
+
+/// 166 x 165 / 2 pairs of compute groups and 166 x 8 to the servers with 2 cables, 28 pairs of server groups with 22.
+#[test]
+fn aurora_has_two_cables_between_groups_and_22_between_those_of_its_servers() {
+    let found = machine("aurora");
+    assert_eq!((found.groups, found.nodes), (174, 10_624 + 1_024 / 4));
+    assert!(found.ports_per_router[1] <= 64);
+    let global = found.links.iter().find(|links| links.class == "global").unwrap();
+    assert_eq!(global.cables, 2 * (166 * 165 / 2 + 166 * 8) + 22 * 28);
+    // 2.12 PB/s of injection, and 0.69 PB/s in both directions between two halves of the compute groups.
+    let rate = global.bandwidth_bytes_per_s;
+    assert!((10_624.0 * 8.0 * rate / 2.12e15 - 1.0).abs() < 0.01);
+    assert!((83.0 * 83.0 * 2.0 * 2.0 * rate / 0.69e15 - 1.0).abs() < 0.01);
+    let servers = with_job("aurora", 10_624).placement.servers.clone();
+    assert_eq!((servers.len(), servers[0], servers[255]), (256, 10_624, 10_879));
+}
+
+#[test]
+fn slingshot_machines_have_their_hosts_and_switches() {
+    let perlmutter = machine("perlmutter");
+    assert_eq!((perlmutter.nodes, perlmutter.routers), (1_792, 14 * 32));
+    let alps = machine("alps");
+    assert_eq!((alps.nodes, alps.routers), (4 * 2_688, 24 * 32));
+    assert_eq!([&perlmutter, &alps].map(|found| found.ports_per_router[1]), [64, 62]);
+}
+
+#[test]
+fn cori_and_theta_have_places_for_their_compute_nodes() {
+    let cori = with_job("cori", 12_076);
+    assert_eq!(
+        (cori.placement.servers.len(), cori.resolved.layout.service_nodes()),
+        (34 * 8, 34 * 12)
+    );
+    let theta = with_job("theta-full", 4_392);
+    assert_eq!(theta.resolved.layout.service_nodes(), 12 * 16);
+    assert_eq!(machine("theta-full").nodes, 24 * 192);
 }
 
 #[test]
