@@ -13,7 +13,11 @@ fn machine(preset: &str) -> Description {
 }
 
 fn with_job(preset: &str, ranks: u32) -> Scenario {
-    let text = format!("preset = \"{preset}\"\n[[jobs]]\nranks = {ranks}\nworkload.checkpoint = {{}}\n");
+    with_workload(preset, ranks, "checkpoint")
+}
+
+fn with_workload(preset: &str, ranks: u32, workload: &str) -> Scenario {
+    let text = format!("preset = \"{preset}\"\n[[jobs]]\nranks = {ranks}\nworkload.{workload} = {{}}\n");
     scenario::load(&text, "s.toml", &[], None, "").unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -308,7 +312,7 @@ fn cori_and_theta_have_places_for_their_compute_nodes() {
         (cori.placement.servers.len(), cori.resolved.layout.service_nodes()),
         (34 * 8, 34 * 12)
     );
-    let theta = with_job("theta-full", 4_392);
+    let theta = with_workload("theta-full", 4_392, "milc");
     assert_eq!(theta.resolved.layout.service_nodes(), 12 * 16);
     assert_eq!(machine("theta-full").nodes, 24 * 192);
 }
