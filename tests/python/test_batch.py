@@ -11,9 +11,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from conftest import ROOT
+from darshan_writer import Writer, in_ranges
 
 import odonata
+import odonata.machines.hosts
 from odonata.answers.batch import Batch
+from odonata.base import toml_text
 from odonata.base.json_types import check
 from odonata.batch_queue import (
     confirm,
@@ -36,6 +39,7 @@ from odonata.imports import job_lists
 from odonata.sweeps import reader
 
 EXAMPLES = ROOT / "examples/batch"
+MIB = 1 << 20
 
 SWF = """\
 ; MaxNodes: 8
@@ -117,13 +121,13 @@ def test_hosts_have_the_numbers_of_their_names_or_of_a_file(tmp_path):
     order = put(tmp_path, "hosts", "login7\n\ncn[005-006]\ncn002\n")
     assert nodes("cn[002,005-006]", nodes=5, hosts=order)[0] == [3, 1, 2]
     for listed, machine, key in (
-        ("cn007", {"nodes": 5}, "NodeList"),
+        ("cn007", {"nodes": 5}, "node_list"),
         ("cn002", {"nodes": 3}, "hosts"),
     ):
         with pytest.raises(InputError) as caught:
             nodes(listed, hosts=order, **machine)
         assert caught.value.key == key
-    with pytest.raises(InputError, match="only `sacct` names hosts"):
+    with pytest.raises(InputError, match="SWF does not name hosts"):
         readers.read(put(tmp_path, "a.swf", SWF), machine=hosts.Machine(5, order))
 
 
@@ -139,11 +143,71 @@ def test_digits_of_other_scripts_in_host_names_are_letters(tmp_path):
     assert found.jobs[0].node_list == [0, 1, 9]
 
 
+def test_presets_know_the_names_of_their_hosts(tmp_path):
+    """A node of LUMI is a host with four interfaces: 124 in each of 24 groups."""
+    listed = ["nid005000", "nid005001", "x1302c0s3b0n0", "nid007975"]
+    text = "submit,nodes,run,profile,node_list\n0,4,10,none,{}\n"
+    put(tmp_path, "jobs.csv", text.format(f'"nid[005000-005001], {listed[2]} {listed[3]}"'))
+    batch = 'preset = "lumi"\njobs = "jobs.csv"\nqueue = { policy = "replay", placement = "list" }\n'
+    found = odonata.batch(put(tmp_path, "a.toml", batch), out=tmp_path / "out")
+    assert found["nodes"] == 2976
+    assert found["assumptions"][0] == "Hosts have the node numbers of the preset lumi."
+    (row,) = pq.read_table(tmp_path / "out/batch_jobs.parquet").to_pylist()
+    # nid006742, as the core pairs the names, is host 6742 - 5000.
+    assert row["node_list"] == "0-1 1742 2975"
+    assert odonata.machines.hosts.node("lumi", "nid006742") == odonata.machines.hosts.node("lumi", listed[2])
+    # A host of another part of the machine is refused, with the line.
+    put(tmp_path, "jobs.csv", text.format('"nid[005000-005002],nid001001"'))
+    with pytest.raises(InputError) as caught:
+        odonata.batch(tmp_path / "a.toml")
+    assert (caught.value.line, caught.value.value) == (2, "nid001001")
+
+
 def test_the_lists_of_all_jobs_are_bounded_together(tmp_path, monkeypatch):
     monkeypatch.setattr(job_list, "MOST_LISTED_TOGETHER", 3)
     text = "job,submit,nodes,run,node_list\na,0,2,10,0-1\nb,0,2,10,0-1\n"
     with pytest.raises(InputError, match="too many nodes in the lists of all jobs"):
         readers.read(put(tmp_path, "a.csv", text))
+
+
+def test_darshan_logs_are_counters(tmp_path):
+    """A log of 4 MiB read in 8 calls and 12 MiB written in 8 calls; two logs of one job add up."""
+    log = Writer(4)
+    log.record(
+        "POSIX", 7, "/scratch/a", -1, OPENS=4, READS=8, WRITES=8, **in_ranges("READ", [MIB // 2] * 8),
+        **in_ranges("WRITE", [3 * MIB // 2] * 8), MAX_BYTE_READ=4 * MIB - 1, MAX_BYTE_WRITTEN=12 * MIB - 1,
+    )  # fmt: skip
+    (tmp_path / "logs").mkdir()
+    for name in ("own.darshan", "logs/ann_cfd_id42_1-5-3600.darshan", "logs/ann_post_id42_1-5-3700.darshan"):
+        log.write(tmp_path / name)
+    text = (
+        "job,submit,nodes,run,written_bytes,darshan\n41,0,2,100,1,own.darshan\n42,0,2,100,,\n43,0,2,100,5,\n"
+    )
+    found = readers.read(put(tmp_path, "jobs.csv", text))
+    one, two, three = found.jobs
+    assert (one.read_bytes, one.written_bytes, one.access_bytes) == (4 * MIB, 12 * MIB, MIB)
+    assert (three.read_bytes, three.written_bytes, three.access_bytes) == (None, 5, None)
+    assert found.notes == ["1 job has bytes and sizes of calls from a Darshan log: 41."]
+    # A folder of the rules file has logs by the ids of jobs.
+    given = rules.read(reader.read(put(tmp_path, "rules.toml", 'darshan = "logs"\n')))
+    rules.apply(found, given, 1)
+    assert (two.read_bytes, two.written_bytes, two.access_bytes) == (8 * MIB, 24 * MIB, MIB)
+    # What is written needs the logs no longer, and they are the demands of the job: per node and second.
+    (tmp_path / "own.darshan").unlink()
+    again = readers.read(put(tmp_path, "again.csv", job_list.csv_text(found.jobs)))
+    put(tmp_path, "machine.toml", MACHINE)
+    spec = settings.load(put(tmp_path, "a.toml", 'scenario = "machine.toml"\njobs = "again.csv"\n'))
+    again.jobs[0].profile = "none"
+    (phase,) = run.profile_of(again.jobs[0], spec)
+    assert (phase.read, phase.write, phase.access) == (4 * MIB / 200, 12 * MIB / 200, MIB)
+    for content, key in (("a,0,1,9,no.darshan", "darshan"), ("a,0,1,9,jobs.csv", None)):
+        with pytest.raises(InputError) as caught:
+            readers.read(put(tmp_path, "wrong.csv", f"job,submit,nodes,run,darshan\n{content}\n"))
+        assert caught.value.key == key
+    (tmp_path / "empty").mkdir()
+    given = rules.read(reader.read(put(tmp_path, "rules.toml", 'darshan = "empty"\n')))
+    with pytest.raises(InputError, match="no Darshan log of a job"):
+        rules.apply(found, given, 1)
 
 
 def test_csv_is_written_and_read_back(tmp_path):
@@ -544,6 +608,33 @@ def test_a_job_alone_in_packets_takes_the_time_of_its_phase(tmp_path):
     assert ends == pytest.approx(expected, rel=0.03)
 
 
+def test_a_host_with_several_end_points_is_a_node(tmp_path):
+    """Four hosts of two GPUs: each GPU sends half of the bytes, and a job alone takes its time in packets."""
+    sizes = {"hosts_per_pod": 4, "gpus_per_host": 2}
+    put(tmp_path, "machine.toml", toml_text.pages({"machine": {"rail-optimized": sizes}}))
+    put(tmp_path, "jobs.csv", "submit,nodes,run,profile\n0,4,100,ring\n")
+    text = """
+    scenario = "machine.toml"
+    jobs = "jobs.csv"
+    profiles.ring = { pattern = "all-reduce", intensity = "1 GB/s", share = 0.5 }
+    """
+    found = run.simulate(settings.load(put(tmp_path, "batch.toml", text)))
+    assert summary.summarize(found)["nodes"] == 4
+    # Bytes of 100 s: each GPU's interface carries half of those of its host.
+    sent = {row["name"]: row["bytes"] for row in run.link_rows(found) if row["name"].startswith("n")}
+    assert sorted(sent.values()) == pytest.approx([50e9] * 8, rel=1e-3)
+    task = confirm.scenario(found, [{"job": 0, "phase": 0, "nodes": [0, 1, 2, 3]}])
+    (job,) = tomllib.loads(task.text)["jobs"]
+    assert (job["ranks"], job["placement"]) == (8, {"nodes": list(range(8))})
+    results = odonata.run(tomllib.loads(task.text), overrides={"run.baselines": False})
+    args = job["args"]
+    expected = [args["offset"] + (n + 1) * args["period"] for n in range(args["cycles"])]
+    assert [row["last_s"] for row in results.rows("iterations")] == pytest.approx(expected, rel=0.03)
+    # Ranks of one number exchange: 0.5 GB/s of each for the cycles.
+    (row,) = results.rows("jobs")
+    assert row["bytes_sent"] == pytest.approx(8 * 0.5e9 * args["period"] * args["cycles"], rel=1e-2)
+
+
 def test_replay_partitions_reservations_and_failures(tmp_path):
     put(tmp_path, "machine.toml", MACHINE)
     put(
@@ -633,6 +724,31 @@ def test_fcfs_starts_jobs_when_accasim_does(tmp_path):
     assert {row["job"]: row["start_s"] for row in rows} == {
         job: float(start) for job, start in expected.items()
     }
+
+
+def test_backfilling_lowers_waits(tmp_path):
+    """Four nodes. FCFS: the small job waits behind the large one. EASY: it runs beside the first one."""
+    sizes = {"groups": 1, "routers_per_group": 2, "nodes_per_router": 2, "global_ports_per_router": 0}
+    put(tmp_path, "machine.toml", toml_text.pages({"machine": {"dragonfly": sizes}}))
+    put(tmp_path, "jobs.csv", "submit,nodes,run,profile\n0,3,100,none\n0,4,10,none\n0,1,100,none\n")
+    text = 'scenario = "machine.toml"\njobs = "jobs.csv"\nqueue = {{ policy = "{}" }}\n'
+    found = {
+        name: odonata.batch(put(tmp_path, f"{name}.toml", text.format(name)))
+        for name in ("fcfs", "easy", "conservative")
+    }
+    # Waits of 0, 100 and 110 s until 210 s, and of 0, 100 and 0 s until 110 s: 440 node-seconds.
+    assert found["fcfs"]["wait_s"]["mean"] == pytest.approx(70.0)
+    assert found["fcfs"]["utilization"] == pytest.approx(440 / (4 * 210))
+    for name in ("easy", "conservative"):
+        assert found[name]["wait_s"]["mean"] == pytest.approx(100 / 3)
+        assert found[name]["utilization"] == pytest.approx(1.0)
+    # As published, on the day of the example: less than half of the wait of FCFS, at a higher utilization.
+    day = {
+        name: odonata.batch(EXAMPLES / "day.toml", overrides={"queue.policy": name, "contention": False})
+        for name in ("fcfs", "easy")
+    }
+    assert day["easy"]["wait_s"]["mean"] < 0.5 * day["fcfs"]["wait_s"]["mean"]
+    assert day["easy"]["utilization"] > day["fcfs"]["utilization"]
 
 
 class Stopped:

@@ -72,9 +72,46 @@ def test_a_key_that_rates_do_not_know_is_said(batch):
     over = {"network.links.global.buffer": ["64 KiB", "16 KiB"], "queue.placement": ["random"]}
     (sentence,) = odonata.what_if(batch, over, seeds=2)["sentences"]
     assert "buffer = 16 KiB, queue.placement = random has exactly the results of" in sentence
-    assert "packets may differ" in sentence
+    assert "packets may differ. --confirm N compares the variants in packets" in sentence
     over = {"network.links.global.bandwidth": ["1 GB/s", "9 GB/s"]}
     assert "packets may differ" not in " ".join(odonata.what_if(batch, over, seeds=2)["sentences"])
+
+
+def test_packets_compare_traffic_classes(batch, tmp_path):
+    """The first job gets a class that goes first: by rates nothing changes, in packets it is not slowed."""
+    put(
+        tmp_path, "jobs.csv",
+        "job,submit,nodes,run,profile\na,0,9,100,busy\nb,0,9,100,other\nc,1,18,50,none\n",
+    )  # fmt: skip
+    classes = '[{ name = "usual", share = 0.5 }, { name = "first", share = 0.5, priority = 1 }]'
+    text = batch.read_text() + BATCH.splitlines()[-1].replace("busy", "other")
+    batch.write_text(f'set."network.traffic_classes" = {classes}\n{text}\n')
+    over = {"profiles.busy.class": ["usual", "first"]}
+    answer = odonata.what_if(batch, over, seeds=1, confirm=1, out=tmp_path / "out")
+    check(answer, WhatIf)
+    usual, first = (variant["runs"][0] for variant in answer["variants"])
+    assert usual["digest"] == first["digest"]
+    said = " ".join(answer["sentences"])
+    assert "by rates" in said
+    assert "--confirm" not in said
+    moments = {
+        name: [json.loads(line) for line in (tmp_path / "out" / run["key"] / "moments.jsonl").open()]
+        for name, run in (("usual", usual), ("first", first))
+    }
+    packets = {
+        name: {job["job"]: job["packets"] for job in found[0]["jobs"]} for name, found in moments.items()
+    }
+    assert moments["usual"][0]["time_s"] == moments["first"][0]["time_s"]
+    assert packets["usual"]["a"] > 1.05
+    assert packets["first"]["a"] < 1 + 0.5 * (packets["usual"]["a"] - 1)
+    assert packets["first"]["b"] > packets["usual"]["b"]
+    pair = next(one for one in answer["variants"][1]["pairs"] if one["measure"] == "packet_slowdown")
+    assert pair["ratio"] == pytest.approx(first["packet_slowdown"] / usual["packet_slowdown"])
+    # What is known is not repeated.
+    assert odonata.what_if(batch, over, seeds=1, confirm=1, out=tmp_path / "out") == answer
+    # Without packets, the answer says how to ask them.
+    (sentence,) = odonata.what_if(batch, over, seeds=1)["sentences"]
+    assert "--confirm N compares the variants in packets" in sentence
 
 
 @pytest.mark.parametrize("over", [{"queue.policy": ["easyy"]}, {"queue.polic": ["easy"]}, {}])

@@ -31,6 +31,8 @@ class WhatIfRun(TypedDict):
     """Node-seconds lost to contention / node-seconds of all jobs."""
     utilization: Number
     """Busy node-seconds / all node-seconds."""
+    packet_slowdown: Number | None
+    """Mean slowdown in packets of the jobs at drawn moments; null without `--confirm` or such jobs."""
 
 
 @declared
@@ -38,7 +40,7 @@ class WhatIfPair(TypedDict):
     """A measure compared with the first variant, seed by seed."""
 
     measure: str
-    """turnaround_s, makespan_s, slowdown or lost_share."""
+    """turnaround_s, makespan_s, slowdown, lost_share or packet_slowdown."""
     ratio: Number
     """Geometric mean of the ratios to the first variant."""
     low: Number | None

@@ -61,11 +61,12 @@ def confirm(
     report: Report | None = None,
     processes: int | None = None,
     folder: Path | None = None,
+    slowdowns_in_packets: list[float] | None = None,
 ) -> Confirmation:
     """Compares `count` moments of a result with packets, in up to `processes` runs at a time.
 
     The journal in `folder` has the moments of earlier calls, which are not repeated. A stopped comparison
-    keeps the moments before.
+    keeps the moments before. The slowdowns of all jobs in packets are added to `slowdowns_in_packets`.
     """
     with contextlib.ExitStack() as stack:
         known: dict[str, Any] = {}
@@ -96,6 +97,8 @@ def confirm(
                 if worst is None or _largest(compared) >= _largest(worst[0]):
                     worst = compared, running
         answer = _summary(count, found)
+        if slowdowns_in_packets is not None:
+            slowdowns_in_packets += [job["packets"] for moment in found for job in moment["jobs"]]
         if folder is not None and worst is not None:
             numbers = [one["job"] for one in worst[1]]
             settings = worst_moment.write(result, scenario(result, worst[1]), numbers, worst[0], folder)
@@ -298,6 +301,7 @@ def scenario(result: BatchResult, running: list[dict[str, Any]]) -> runner.Task:
     """The packet scenario of jobs in their phases at a moment."""
     spec = result.spec
     written = tomllib.loads(spec.text)
+    end_points = len(result.machine["end_points"][0])
     jobs = []
     for one in running:
         phase = profile_of(result.jobs[one["job"]], spec)[one["phase"]]
@@ -312,8 +316,8 @@ def scenario(result: BatchResult, running: list[dict[str, Any]]) -> runner.Task:
             {
                 "name": _name(one),
                 "python": f"{Path(rank_program.__file__).resolve()}:traffic",
-                "ranks": len(one["nodes"]),
-                "placement": {"clients": one["nodes"]},
+                **_places(result.machine["end_points"], one["nodes"]),
+                **_class(phase.traffic_class),
                 "args": {
                     "pattern": PATTERNS.get(phase.pattern, 0),
                     "rate": phase.intensity if sends else 0.0,
@@ -326,9 +330,26 @@ def scenario(result: BatchResult, running: list[dict[str, Any]]) -> runner.Task:
                     "cycles": max(2, math.ceil(SPAN_S / lasts)),
                     "offset": period * draw.random(),
                     "seed": spec.seed,
+                    **({"end_points": end_points} if end_points > 1 else {}),
                 },
             }
         )
     written["jobs"] = jobs
     settings = [*spec.overrides, "run.baselines=false", "run.blame=false", "run.lost_time=false"]
     return runner.Task(toml_text.document(written), spec.path, settings, spec.seed)
+
+
+def _class(name: str) -> dict[str, Any]:
+    """The traffic class of all messages of a job; the first one without a name."""
+    return {"traffic_class": {"mpi": name, "io": name}} if name else {}
+
+
+def _places(end_points: list[list[int]], nodes: list[int]) -> dict[str, Any]:
+    """The ranks of a job and their places: a rank for each end point of its nodes.
+
+    >>> _places([[5], [7]], [1]), _places([[0, 4], [1, 5]], [1, 0])
+    ({'ranks': 1, 'placement': {'clients': [1]}}, {'ranks': 4, 'placement': {'nodes': [1, 5, 0, 4]}})
+    """
+    of_nodes = [end_point for node in nodes for end_point in end_points[node]]
+    places = {"clients": nodes} if len(of_nodes) == len(nodes) else {"nodes": of_nodes}
+    return {"ranks": len(of_nodes), "placement": places}

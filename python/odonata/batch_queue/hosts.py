@@ -1,23 +1,24 @@
 """Host names of a job list as node numbers of the machine.
 
-A file with the hosts in the order of the nodes is the sure way. Without one, names of one pattern, such as
-`cn[001-296]`, have the number in their name, counted from the smallest one, if the machine has that many
-nodes. Other names are numbered in their order, without gaps.
+A file with the hosts in the order of the nodes is the sure way; some presets know the names of their hosts.
+Without either, names of one pattern, such as `cn[001-296]`, have the number in their name, counted from the
+smallest one, if the machine has that many nodes. Other names are numbered in their order, without gaps.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from odonata import _core
 from odonata.base.wording import counted
 from odonata.batch_queue.job_list import MOST_NODES, JobList
-from odonata.batch_queue.lines import MOST_LISTED, Line, read_lines
+from odonata.batch_queue.lines import read_lines
 from odonata.errors import InputError
 
-_LISTED = re.compile(r"([^\[\],]+)(?:\[([0-9,-]+)\]([^\[\],]*))?(?:,|$)")
 _REMEDY = "odonata import --hosts FILE gives the right order."
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,15})([^0-9]*)", re.DOTALL)
 
@@ -30,42 +31,21 @@ class Machine:
     nodes: int = MOST_NODES
     #: A file with its hosts in the order of the nodes.
     hosts: Path | None = None
+    #: The preset, which may know the names of its hosts, and the node of each end point of the network.
+    preset: str = ""
+    node_of: Mapping[int, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, described: Mapping[str, Any], hosts: Path | None = None) -> Machine:
+        """The machine that the core describes, whose hosts may be in a file."""
+        listed = described["end_points"]
+        node_of = {end_point: node for node, own in enumerate(listed) for end_point in own}
+        return cls(len(listed), hosts, described["preset"] or "", node_of)
 
 
-def names(line: Line, text: str, field: str) -> list[str]:
-    """The host names of a list such as `nid[0001-0004,7],login1`."""
-    found: list[str] = []
-    place = 0
-    while place < len(text):
-        match = _LISTED.match(text, place)
-        if match is None or match.end() == place:
-            raise line.error("not a list of hosts", text, field, "names such as nid[001-004],gpu1")
-        place = match.end()
-        prefix, numbers, suffix = match.groups()
-        if numbers is None:
-            found.append(line.name(prefix, field))
-            continue
-        line.name(prefix + (suffix or ""), field)
-        for part in numbers.split(","):
-            low, _, high = part.partition("-")
-            last = high or low
-            if (
-                not (low.isdigit() and last.isdigit())
-                or len(low) > 9
-                or len(last) > 9
-                or int(last) < int(low)
-            ):
-                raise line.error("not a range of hosts", part, field, "a range such as 001-004")
-            if len(found) + int(last) - int(low) >= MOST_LISTED:
-                raise line.error("a list with too many nodes", text, field, f"at most {MOST_LISTED}")
-            found += [f"{prefix}{number:0{len(low)}}{suffix}" for number in range(int(low), int(last) + 1)]
-    if len(set(found)) < len(found):
-        raise line.error("a node twice", text, field, "every node once")
-    return found
-
-
-def number(found: JobList, hosts_of: Mapping[str, list[str]], machine: Machine) -> None:
-    """Gives the jobs of the list node numbers for their hosts, and records how."""
+def number(found: JobList, machine: Machine) -> None:
+    """Gives the jobs of the list that name hosts their node numbers, and records how."""
+    hosts_of = found.hosts_of
     listed = sorted({host for hosts in hosts_of.values() for host in hosts}, key=_natural)
     if machine.hosts is not None:
         number_of = _of_file(machine.hosts, machine.nodes)
@@ -74,6 +54,9 @@ def number(found: JobList, hosts_of: Mapping[str, list[str]], machine: Machine) 
             found.assumptions.append(f"Hosts have the node numbers of {machine.hosts.name!a}.")
     elif not listed:
         return
+    elif (by_preset := _by_preset(found, hosts_of, machine)) is not None:
+        number_of = by_preset
+        found.assumptions.append(f"Hosts have the node numbers of the preset {machine.preset}.")
     elif (by_name := _by_name(listed, machine.nodes)) is not None:
         number_of = by_name
         first = (
@@ -98,14 +81,15 @@ def number(found: JobList, hosts_of: Mapping[str, list[str]], machine: Machine) 
             f"{len(listed) - 1} in the order of their names.{gaps}"
         )
     for job in found.jobs:
-        job.node_list = [number_of[host] for host in hosts_of.get(job.id, [])]
+        if job.id in hosts_of:
+            job.node_list = [number_of[host] for host in hosts_of[job.id]]
 
 
 def _of_file(file: Path, nodes: int) -> dict[str, int]:
     """The node numbers of the hosts in a file; raises `InputError`."""
     found: dict[str, int] = {}
     for line in read_lines(file):
-        for name in names(line, line.text.strip(), "hosts"):
+        for name in line.hosts(line.text.strip(), "hosts"):
             if name in found:
                 raise line.error("a host twice", name, "hosts", "every host once, in the order of the nodes")
             if len(found) == nodes:
@@ -124,9 +108,36 @@ def _refuse_unknown(
         for host in hosts_of.get(job.id, []):
             if host not in known:
                 raise InputError(
-                    "a host without a node", file=str(found.path), line=job.line, key="NodeList", value=host,
+                    "a host without a node", file=str(found.path), line=job.line, key="node_list", value=host,
                     expected=f"a host that {file} lists",
                 )  # fmt: skip
+
+
+def _by_preset(found: JobList, hosts_of: Mapping[str, list[str]], machine: Machine) -> dict[str, int] | None:
+    """The nodes of hosts that the preset knows by name; None if it knows none of them.
+
+    Raises:
+        InputError: It knows only some of them.
+    """
+    known: dict[str, int] = {}
+    unknown: tuple[str, str, str] | None = None
+    for job, hosts in hosts_of.items():
+        for host in hosts:
+            if host not in known:
+                end_point, expected = _core.host_node(machine.preset, host)
+                node = None if end_point is None else machine.node_of.get(end_point)
+                if node is not None:
+                    known[host] = node
+                else:
+                    unknown = unknown or (job, host, expected)
+    if unknown is not None and known:
+        job, host, expected = unknown
+        line = next((one.line for one in found.jobs if one.id == job), None)
+        raise InputError(
+            f"there is no such host in {machine.preset}", file=str(found.path), line=line, key="node_list",
+            value=host, expected=expected, hint="leave out jobs of other parts of the machine",
+        )  # fmt: skip
+    return known or None
 
 
 def _by_name(hosts: Iterable[str], nodes: int) -> dict[str, int] | None:

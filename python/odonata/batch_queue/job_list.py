@@ -14,6 +14,7 @@ from pathlib import Path
 
 from odonata.base.wording import counted
 from odonata.batch_queue.lines import Line
+from odonata.batch_queue.profiles import LEAST_ACCESS, MOST_ACCESS
 from odonata.errors import InputError
 
 #: Most jobs of a list, and most nodes of a job.
@@ -24,6 +25,8 @@ MOST_LISTED_TOGETHER = 1 << 26
 SHOWN_IDS, LONGEST_SHOWN = 5, 40
 #: Largest number of seconds (30 years), and of bytes.
 MOST_SECONDS, MOST_BYTES = 1e9, 1e18
+#: Most characters of a path.
+LONGEST_PATH = 4096
 
 
 @dataclass(slots=True)
@@ -53,6 +56,10 @@ class Job:
     sent_bytes: float | None = None
     read_bytes: float | None = None
     written_bytes: float | None = None
+    #: Mean bytes of a call that reads or writes.
+    access_bytes: float | None = None
+    #: A Darshan log whose counters are not read yet: its path from the folder of the list.
+    darshan: str = ""
     #: Name of its application profile; empty before rules are applied.
     profile: str = ""
     #: Line of the file.
@@ -71,8 +78,9 @@ class JobList:
     assumptions: list[str] = field(default_factory=list)
     #: Reasons for which jobs were left out, with their ids.
     left_out: dict[str, list[str]] = field(default_factory=dict)
-    #: Nodes in the lists of all jobs.
+    #: Nodes in the lists of all jobs, and the hosts of jobs that name them, by id.
     listed: int = 0
+    hosts_of: dict[str, list[str]] = field(default_factory=dict)
 
     def leave_out(self, reason: str, id: str) -> None:
         """Records a job that is left out."""
@@ -169,7 +177,7 @@ COLUMNS = {
     "submit": "submission, seconds; required",
     "start": "recorded start, seconds",
     "nodes": "number of nodes; required",
-    "node_list": "recorded nodes: numbers and ranges such as `0-3 8`",
+    "node_list": "recorded nodes: numbers and ranges such as `0-3 8`, or hosts such as `nid[001-004]`",
     "run": "run time without contention, seconds; required",
     "limit": "time limit, seconds",
     "user": "user",
@@ -182,6 +190,8 @@ COLUMNS = {
     "sent_bytes": "bytes that all nodes sent",
     "read_bytes": "bytes that all nodes read from storage",
     "written_bytes": "bytes that all nodes wrote to storage",
+    "access_bytes": "mean bytes of a call that reads or writes",
+    "darshan": "Darshan log, whose counters replace those of storage: its path from the folder of the list",
     "profile": "application profile",
 }
 REQUIRED = ("submit", "nodes", "run")
@@ -213,10 +223,13 @@ def read_csv(path: Path, lines: Iterator[Line]) -> JobList:
             found.leave_out("without a run time", id)
             continue
         nodes = line.whole(values["nodes"], "nodes", 1, MOST_NODES)
-        node_list = line.nodes(values.get("node_list", ""), "node_list")
-        found.count_listed(line, len(node_list), "node_list")
-        if node_list and len(node_list) != nodes:
-            raise line.error("another number of nodes than listed", str(nodes), "nodes", str(len(node_list)))
+        node_list, hosts = _listed(line, values.get("node_list", ""))
+        listed = len(node_list) + len(hosts)
+        found.count_listed(line, listed, "node_list")
+        if listed and listed != nodes:
+            raise line.error("another number of nodes than listed", str(nodes), "nodes", str(listed))
+        if hosts:
+            found.hosts_of[id] = hosts
 
         def optional(
             name: str, most: float, line: Line = line, values: dict[str, str] = values
@@ -242,10 +255,31 @@ def read_csv(path: Path, lines: Iterator[Line]) -> JobList:
                 sent_bytes=optional("sent_bytes", MOST_BYTES),
                 read_bytes=optional("read_bytes", MOST_BYTES),
                 written_bytes=optional("written_bytes", MOST_BYTES),
+                access_bytes=_access(line, values.get("access_bytes", "")),
+                darshan=_path(line, values.get("darshan", "")),
                 line=line.line_number,
             )
         )
     return found
+
+
+def _access(line: Line, text: str) -> float | None:
+    """The mean size of a call."""
+    return line.number(text, "access_bytes", LEAST_ACCESS, MOST_ACCESS) if text else None
+
+
+def _path(line: Line, text: str) -> str:
+    """The path of a file."""
+    if len(text) > LONGEST_PATH or "\0" in text:
+        raise line.error("not a path", ascii(text), "darshan", f"at most {LONGEST_PATH} characters")
+    return text
+
+
+def _listed(line: Line, text: str) -> tuple[list[int], list[str]]:
+    """The nodes of a list, or its hosts: names that do not begin with a digit."""
+    if not text or text[0].isdigit():
+        return line.nodes(text, "node_list"), []
+    return [], line.hosts(",".join(part.strip(",") for part in text.split()), "node_list")
 
 
 def _cells(line: Line) -> list[str]:
@@ -290,6 +324,8 @@ def _row(job: Job) -> dict[str, str]:
         "sent_bytes": _number(job.sent_bytes),
         "read_bytes": _number(job.read_bytes),
         "written_bytes": _number(job.written_bytes),
+        "access_bytes": _number(job.access_bytes),
+        "darshan": job.darshan,
         "profile": job.profile,
     }
 

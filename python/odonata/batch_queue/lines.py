@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from odonata.errors import InputError
 
 #: Most bytes of a line, bytes of all lines, characters of a name, and nodes of a list.
 LONGEST_LINE, LONGEST_FILE, LONGEST_NAME, MOST_LISTED = 1 << 20, 1 << 31, 256, 1 << 20
+
+_LISTED = re.compile(r"([^\[\],]+)(?:\[([0-9,-]+)\]([^\[\],]*))?(?:,|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,39 @@ class Line:
             return node_numbers(text)
         except ValueError as error:
             raise self.error(str(error), text, field, "node numbers such as `0-3 8`, each once") from None
+
+    def hosts(self, text: str, field: str) -> list[str]:
+        """A field as names of hosts, such as `nid[0001-0004,7],login1`."""
+        found: list[str] = []
+        place = 0
+        while place < len(text):
+            match = _LISTED.match(text, place)
+            if match is None or match.end() == place:
+                raise self.error("not a list of hosts", text, field, "names such as nid[001-004],gpu1")
+            place = match.end()
+            prefix, numbers, suffix = match.groups()
+            if numbers is None:
+                found.append(self.name(prefix, field))
+                continue
+            self.name(prefix + (suffix or ""), field)
+            for part in numbers.split(","):
+                low, _, high = part.partition("-")
+                last = high or low
+                if (
+                    not (low.isdigit() and last.isdigit())
+                    or len(low) > 9
+                    or len(last) > 9
+                    or int(last) < int(low)
+                ):
+                    raise self.error("not a range of hosts", part, field, "a range such as 001-004")
+                if len(found) + int(last) - int(low) >= MOST_LISTED:
+                    raise self.error("a list with too many nodes", text, field, f"at most {MOST_LISTED}")
+                found += [
+                    f"{prefix}{number:0{len(low)}}{suffix}" for number in range(int(low), int(last) + 1)
+                ]
+        if len(set(found)) < len(found):
+            raise self.error("a node twice", text, field, "every node once")
+        return found
 
 
 def node_numbers(text: str, most: int = MOST_LISTED) -> list[int]:

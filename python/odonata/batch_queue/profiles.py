@@ -16,13 +16,14 @@ from odonata.base import quantities
 from odonata.sweeps.reader import Table
 
 PATTERNS = ("halo", "all-reduce", "all-to-all", "training", "none")
-_PHASE_KEYS = ("pattern", "intensity", "share", "read", "write", "io_share", "access", "lasts")
+_PHASE_KEYS = ("pattern", "intensity", "share", "read", "write", "io_share", "access", "lasts", "class")
 #: Most phases of a profile.
 MOST_PHASES = 64
 #: Fraction of the time in communication, and in I/O of phases that compute too.
 DEFAULT_SHARE, DEFAULT_IO_SHARE = 0.2, 0.1
-#: Bytes of a call that reads or writes.
+#: Bytes of a call that reads or writes: default and bounds.
 DEFAULT_ACCESS = 65_536.0
+LEAST_ACCESS, MOST_ACCESS = 512.0, float(1 << 30)
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class Phase:
     access: float = DEFAULT_ACCESS
     #: Duration without contention, seconds; None: until the job ends.
     lasts_s: float | None = None
+    #: Traffic class in packets, of `network.traffic_classes`; empty: the first one. Rates know none.
+    traffic_class: str = ""
 
 
 Profile = tuple[Phase, ...]
@@ -93,7 +96,7 @@ def _phase(table: Table) -> Phase:
     if lasts is not None and lasts < 1.0:
         raise table.error("a phase is too short", "lasts", table.values["lasts"], "at least 1 s")
     access = quantity(table, "access", quantities.SIZES, "a size such as `64 KiB`")
-    if access is not None and not 512 <= access <= 1 << 30:
+    if access is not None and not LEAST_ACCESS <= access <= MOST_ACCESS:
         raise table.error("a size out of range", "access", table.values["access"], "512 B to 1 GiB")
     phase = Phase(
         pattern=table.one_of("pattern", PATTERNS, "none"),
@@ -104,6 +107,7 @@ def _phase(table: Table) -> Phase:
         io_share=_share(table, "io_share", DEFAULT_IO_SHARE),
         access=DEFAULT_ACCESS if access is None else access,
         lasts_s=lasts,
+        traffic_class=table.get("class", str, "the name of a traffic class") or "",
     )
     if phase.intensity and phase.pattern == "none":
         raise table.error(

@@ -33,14 +33,20 @@ def cycle(read: float, write: float, access: float, period: float) -> int:
 
 
 @functools.lru_cache(maxsize=256)
-def _peers(pattern: int, ranks: int, seed: int) -> tuple[list[Peers], list[Peers]]:
-    """For each rank, the ranks that send to it and those that it sends to, with fractions of the bytes."""
-    sources: list[Peers] = [[] for _ in range(ranks)]
-    targets: list[Peers] = [[] for _ in range(ranks)]
-    for source, target, part in _core.batch_flows(pattern, ranks, seed):
+def _peers(pattern: int, nodes: int, seed: int) -> tuple[list[Peers], list[Peers]]:
+    """For each node, the nodes that send to it and those that it sends to, with fractions of the bytes."""
+    sources: list[Peers] = [[] for _ in range(nodes)]
+    targets: list[Peers] = [[] for _ in range(nodes)]
+    for source, target, part in _core.batch_flows(pattern, nodes, seed):
         targets[source].append((target, part))
         sources[target].append((source, part))
     return sources, targets
+
+
+def _sides(pattern: int, nodes: int, seed: int, node: int) -> tuple[Peers, Peers]:
+    """The nodes that send to `node`, and those that it sends to, with fractions of the bytes."""
+    sources, targets = _peers(pattern, nodes, seed)
+    return sources[node], targets[node]
 
 
 def traffic(
@@ -58,9 +64,19 @@ def traffic(
     cycles: int = 1,
     offset: float = 0.0,
     seed: int = 1,
+    end_points: int = 1,
 ) -> Iterator[Operation]:
-    """Operations of a rank; rates in bytes per second, times in seconds. Marks are the ends of cycles."""
-    sources, targets = (sides[rank] for sides in _peers(pattern, ranks, seed)) if rate else ([], [])
+    """Operations of a rank. Marks are the ends of cycles.
+
+    Rates are in bytes per second of a node, times in seconds. A node has `end_points` ranks, one for each of
+    its interfaces. Each sends its part to the interfaces of its number; the first one does the I/O.
+    """
+    node, end_point = divmod(rank, end_points)
+    sources, targets = _sides(pattern, ranks // end_points, seed, node) if rate else ([], [])
+    sources, targets = (
+        [(peer * end_points + end_point, part) for peer, part in side] for side in (sources, targets)
+    )
+    rate /= end_points
     share = share if rate else 0.0
     io_share = io_share if read or write else 0.0
     iterations = cycle(read, write, access, period)
@@ -73,8 +89,10 @@ def traffic(
                 yield compute(period * (1.0 - share - io_share))
             if rate:
                 yield from _exchange(sources, targets, rate * period, share * period)
-        if read or write:
-            yield from _files(rank, number, (read * whole, write * whole), access, io_share * whole)
+        if (read or write) and end_point == 0:
+            yield from _files(node, number, (read * whole, write * whole), access, io_share * whole)
+        elif read or write:
+            yield compute(io_share * whole)
         yield mark(number)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-from odonata.batch_queue import job_list, sacct, swf
+from odonata.batch_queue import darshan_logs, hosts, job_list, sacct, swf
 from odonata.batch_queue.hosts import Machine
 from odonata.batch_queue.job_list import MOST_JOBS, JobList
 from odonata.batch_queue.lines import Line, read_lines
@@ -59,7 +59,7 @@ def read(path: Path, processors_per_node: int | None = None, machine: Machine | 
     Args:
         path: The file.
         processors_per_node: For SWF: the processors of a node; by default those of its header.
-        machine: For `sacct`: the machine whose nodes the hosts are.
+        machine: The machine whose nodes the hosts are.
 
     Raises:
         InputError: The file is no job list, or a field is wrong, with its line.
@@ -79,18 +79,23 @@ def read(path: Path, processors_per_node: int | None = None, machine: Machine | 
         raise InputError(
             "only SWF counts processors", file=str(path), key=given("processors_per_node"), expected="SWF"
         )
-    if machine is not None and machine.hosts is not None and kind != "sacct":
+    if machine is not None and machine.hosts is not None and kind == "swf":
         raise InputError(
-            "only `sacct` names hosts", file=str(path), key=given("hosts"), expected="records of `sacct`"
+            "SWF does not name hosts",
+            file=str(path),
+            key=given("hosts"),
+            expected="CSV, or records of `sacct`",
         )
     bounded = itertools.islice(lines, MOST_JOBS)
     every = itertools.chain([first], bounded)
     if kind == "swf":
         found = swf.read(path, every, processors_per_node)
     elif kind == "sacct":
-        found = sacct.read(path, every, machine or Machine())
+        found = sacct.read(path, every)
     else:
         found = job_list.read_csv(path, every)
     if next(lines, None) is not None:
         raise InputError(f"more than {MOST_JOBS} lines", file=str(path), expected="a shorter list")
+    hosts.number(found, machine or Machine())
+    darshan_logs.of_column(found)
     return found.completed()

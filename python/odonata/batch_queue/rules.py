@@ -11,10 +11,11 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from odonata.base import quantities
-from odonata.batch_queue import profiles
+from odonata.batch_queue import darshan_logs, profiles
 from odonata.batch_queue.job_list import Job, JobList, about
 from odonata.batch_queue.profiles import Profile
 from odonata.sweeps.reader import Table, unknown
@@ -56,11 +57,15 @@ class Rules:
     profiles: Mapping[str, Profile] = field(default_factory=lambda: dict(profiles.BUILT_IN))
     #: The text of the tables `profiles`, for the batch file.
     written: Mapping[str, Any] = field(default_factory=dict)
+    #: A folder of Darshan logs with ids of jobs in their names.
+    darshan: Path | None = None
 
 
 def read(table: Table) -> Rules:
     """The rules of a rules file."""
-    table.refuse_others(("rules", "defaults", "profiles"))
+    table.refuse_others(("rules", "defaults", "profiles", "darshan"))
+    logs = table.get("darshan", str, "a folder of Darshan logs")
+    beside = Path() if table.source.file is None else table.source.file.parent
     known = profiles.read(table.table("profiles"))
 
     def check(name: str, at: Table, key: str) -> str:
@@ -102,11 +107,14 @@ def read(table: Table) -> Rules:
             defaults[check(name, mix, name)] = float(weight)
         if not defaults:
             raise table.error("no default profile", "defaults", None, "profiles with weights, `halo = 1`")
-    return Rules(tuple(found), defaults, known, dict(table.values.get("profiles", {})))
+    written = dict(table.values.get("profiles", {}))
+    return Rules(tuple(found), defaults, known, written, None if logs is None else beside / logs)
 
 
 def apply(found: JobList, rules: Rules, seed: int) -> None:
-    """Gives every job of the list without a profile one, and records what was assumed."""
+    """Gives jobs counters of Darshan logs, and a profile to each without; records what was assumed."""
+    if rules.darshan is not None:
+        darshan_logs.of_folder(found, rules.darshan)
     by_rule: Counter[str] = Counter()
     drawn: Counter[str] = Counter()
     for job in found.jobs:

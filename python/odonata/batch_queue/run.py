@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ class BatchResult:
 
     spec: Spec
     jobs: list[Job]
-    #: The machine: `name`, `group_of`, `servers`, `classes`.
+    #: The machine: `name`, `preset`, `group_of`, `end_points`, `servers`, `classes`.
     machine: dict[str, Any]
     #: A record of the core per job, `lost`, `series`, `links`, `loads`, `moments`, `digest`.
     results: dict[str, Any]
@@ -57,8 +57,10 @@ class BatchResult:
 
 
 def profile_of(job: Job, spec: Spec) -> Profile:
-    """The profile of a job, with the rates that its counters state."""
+    """The profile of a job, with the rates and the size of calls that its counters state."""
     profile = spec.profiles[job.profile or "none"]
+    if job.access_bytes is not None:
+        profile = tuple(replace(phase, access=job.access_bytes) for phase in profile)
     read = -1.0 if job.read_bytes is None else job.read_bytes
     written = -1.0 if job.written_bytes is None else job.written_bytes
     if job.sent_bytes is None and read < 0 and written < 0:
@@ -75,7 +77,7 @@ def simulate(spec: Spec, *, stop: StopRequest | None = None, report: Report | No
     with input_errors():
         machine = json.loads(_core.batch_nodes(spec.text, spec.path, spec.overrides))
     machine["name"] = spec.preset or machine["name"]
-    found = readers.read(spec.jobs, machine=Machine(len(machine["group_of"])))
+    found = readers.read(spec.jobs, machine=Machine.of(machine))
     request, assumptions = make_request(spec, found, machine)
     began = time.monotonic()
     results, outcome, simulated_s = advance(spec, request, len(found.jobs), stop, report)
@@ -161,7 +163,7 @@ def make_request(spec: Spec, found: JobList, machine: dict[str, Any]) -> tuple[d
     by_partition = bool(spec.partitions)
     phases: dict[str, list[dict[str, Any]]] = {}
     jobs = []
-    without_storage, outside = [], []
+    without_storage, outside, classed = [], [], []
     for job in found.jobs:
         if job.profile and job.profile not in spec.profiles:
             raise InputError(
@@ -180,6 +182,8 @@ def make_request(spec: Spec, found: JobList, machine: dict[str, Any]) -> tuple[d
             phases[key] = [_phase(phase) for phase in profile]
         if machine["servers"] == 0 and any(phase.read or phase.write for phase in profile):
             without_storage.append(job.id)
+        if any(phase.traffic_class for phase in profile):
+            classed.append(job.id)
         node_list = job.node_list
         if node_list and max(node_list) >= nodes:
             outside.append(job.id)
@@ -204,6 +208,9 @@ def make_request(spec: Spec, found: JobList, machine: dict[str, Any]) -> tuple[d
         assumptions.append(
             job_list.about(without_storage, f"runs {rest}", f"run {rest.replace('its', 'their')}")
         )
+    if classed:
+        rest = "a traffic class, which packets know and rates do not"
+        assumptions.append(job_list.about(classed, f"has {rest}", f"have {rest}"))
     if outside:
         rest = "recorded nodes that the machine lacks, so the placement chooses others"
         assumptions.append(job_list.about(outside, f"has {rest}", f"have {rest}"))

@@ -1,8 +1,7 @@
 """Accounting records of Slurm: the output of `sacct --parsable2` or `--parsable`, with any columns.
 
 Records of steps (`123.batch`) are not jobs; their counters of storage (`TRESUsageInTot`, `fs/disk`) count for
-their job. Of several records with one id, as of a job that started again, the last one counts. `hosts` gives
-host names their node numbers.
+their job. Of several records with one id, as of a job that started again, the last one counts.
 """
 
 from __future__ import annotations
@@ -12,8 +11,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from odonata.batch_queue import hosts
-from odonata.batch_queue.hosts import Machine
 from odonata.batch_queue.job_list import MOST_BYTES, MOST_NODES, MOST_SECONDS, Job, JobList
 from odonata.batch_queue.lines import Line
 
@@ -25,7 +22,7 @@ _SCALE = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1 
 _MISSING = {"", "unknown", "none", "n/a", "none assigned"}
 
 
-def read(path: Path, lines: Iterator[Line], machine: Machine) -> JobList:
+def read(path: Path, lines: Iterator[Line]) -> JobList:
     """The job list of accounting records."""
     found = JobList(path, [], "sacct")
     header = next(lines)
@@ -38,7 +35,6 @@ def read(path: Path, lines: Iterator[Line], machine: Machine) -> JobList:
     if not ({"elapsed", "elapsedraw"} & set(names) or {"start", "end"} <= set(names)):
         raise header.error("a column is missing", "elapsed", expected="Elapsed, ElapsedRaw, or Start and End")
     jobs: dict[str, Job] = {}
-    hosts_of: dict[str, list[str]] = {}
     for line in lines:
         cells = line.text.split("|")
         if len(cells) == len(names) + 1 and not cells[-1]:
@@ -53,18 +49,15 @@ def read(path: Path, lines: Iterator[Line], machine: Machine) -> JobList:
             if job := jobs.get(whole):
                 _count_storage(line, job, values)
             continue
-        job_ = _job(found, line, values, whole, hosts_of)
+        job_ = _job(found, line, values, whole)
         if job_ is not None:
             jobs[whole] = job_
             _count_storage(line, job_, values)
     found.jobs = list(jobs.values())
-    hosts.number(found, hosts_of, machine)
     return found
 
 
-def _job(
-    found: JobList, line: Line, values: dict[str, str], name: str, hosts_of: dict[str, list[str]]
-) -> Job | None:
+def _job(found: JobList, line: Line, values: dict[str, str], name: str) -> Job | None:
     """The job of a record; None if it never ran."""
     start, end = (_moment(line, values.get(key, ""), key) for key in ("start", "end"))
     submit = _moment(line, values[SUBMIT], "submit")
@@ -82,16 +75,16 @@ def _job(
         found.leave_out("without a run time", name)
         return None
     text = values.get("nodelist", "")
-    listed = [] if text.lower() in _MISSING else hosts.names(line, text, "NodeList")
+    listed = [] if text.lower() in _MISSING else line.hosts(text, "NodeList")
     found.count_listed(line, len(listed), "NodeList")
     count = values.get("nnodes") or values.get("allocnodes") or str(len(listed))
     nodes = line.whole(count, "NNodes", 0, MOST_NODES)
     if nodes == 0:
         found.leave_out("without nodes", name)
         return None
-    hosts_of.pop(name, None)
-    if len(listed) == nodes:
-        hosts_of[name] = listed
+    found.hosts_of.pop(name, None)
+    if listed and len(listed) == nodes:
+        found.hosts_of[name] = listed
     elif listed:
         raise line.error("another number of nodes than listed", str(nodes), "NNodes", str(len(listed)))
     limit = values.get("timelimitraw", "")

@@ -20,7 +20,7 @@ from odonata.sweeps.reader import Source, Table, read
 
 POLICIES = ("easy", "fcfs", "conservative", "replay")
 ORDERS = ("fcfs", "priority", "fair-share", "shortest")
-PLACEMENTS = ("contiguous", "random", "least-groups", "whole-groups", "list")
+PLACEMENTS = ("contiguous", "random", "least-groups", "topology-aware", "whole-groups", "list")
 LIMITS = ("extend", "enforce")
 
 KEYS = (

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from odonata.base import journal as journals
 from odonata.base.journal import Journal
+from odonata.batch_queue import confirm as confirming
 from odonata.batch_queue import run, settings, summary
 from odonata.batch_queue.settings import Spec
 from odonata.errors import InputError, option
@@ -39,9 +40,12 @@ MEASURES = {
     "makespan_s": "time until all jobs have ended",
     "slowdown": "slowdown by contention",
     "lost_share": "node time lost to contention",
+    "packet_slowdown": "slowdown in packets",
 }
 #: Ratios of runs without randomness that are this close to 1 are none.
 NOISE = 0.005
+#: How to learn what rates do not know.
+_ASK_PACKETS = " --confirm N compares the variants in packets, at N moments of each seed."
 #: Most variants.
 MOST = 1000
 
@@ -84,8 +88,13 @@ def compare(
     *,
     stop: StopRequest,
     report: Report | None = None,
+    confirm: int = 0,
 ) -> WhatIf:
-    """Simulates every variant with every seed; runs in the journal of `folder` are not repeated."""
+    """Simulates every variant with every seed; runs in the journal of `folder` are not repeated.
+
+    In each run `confirm` drawn moments are repeated with packets. Runs that rates do not tell apart have the
+    same moments, so that their ratio is what packets say.
+    """
     with contextlib.ExitStack() as stack:
         journal, known = None, {}
         if folder is not None:
@@ -97,7 +106,7 @@ def compare(
         # Seed by seed: a stopped comparison has whole pairs.
         for shift, (number, variant) in itertools.product(range(seeds), enumerate(found)):
             spec = replace(variant.spec, seed=variant.spec.seed + shift)
-            key = _key(spec)
+            key = _key(spec, confirm)
             one = known.get(key)
             if one is None and not stop.requested:
 
@@ -106,8 +115,11 @@ def compare(
                     report(done, count, simulated_s, ended, jobs)
 
                 result = run.simulate(spec, stop=stop, report=None if report is None else show)
-                if result.outcome == "completed":
-                    one = _measured(key, result)
+                packets = None
+                if confirm and result.outcome == "completed":
+                    packets = _in_packets(result, confirm, None if folder is None else folder / key, stop)
+                if result.outcome == "completed" and not (confirm and stop.requested):
+                    one = _measured(key, result, packets)
                     if journal is not None:
                         journal.add(one)
             if one is not None:
@@ -129,14 +141,27 @@ def _known(journal: Path) -> dict[str, Any]:
     return found
 
 
-def _key(spec: Spec) -> str:
+def _in_packets(
+    result: run.BatchResult, moments: int, folder: Path | None, stop: StopRequest
+) -> float | None:
+    """The mean slowdown in packets of the jobs at drawn moments, which `folder` keeps; None without jobs."""
+    if folder is not None:
+        folder.mkdir(exist_ok=True)
+    found: list[float] = []
+    confirming.confirm(result, moments, stop=stop, folder=folder, slowdowns_in_packets=found)
+    return sum(found) / len(found) if found else None
+
+
+def _key(spec: Spec, confirm: int) -> str:
     """A digest of what a run depends on."""
     rest = asdict(replace(spec, source=Source(), assumptions=()))
-    content = json.dumps([build(), rest, spec.jobs.read_text(errors="replace")], sort_keys=True, default=str)
+    content = json.dumps(
+        [build(), rest, spec.jobs.read_text(errors="replace"), confirm], sort_keys=True, default=str
+    )
     return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
 
 
-def _measured(key: str, result: run.BatchResult) -> WhatIfRun:
+def _measured(key: str, result: run.BatchResult, packets: float | None) -> WhatIfRun:
     """The measures of a run."""
     found = summary.summarize(result)
     turnarounds = [
@@ -154,6 +179,7 @@ def _measured(key: str, result: run.BatchResult) -> WhatIfRun:
         "slowdown": 1.0 if found["slowdown"] is None else found["slowdown"]["mean"],
         "lost_share": found["lost_share"],
         "utilization": found["utilization"],
+        "packet_slowdown": packets,
     }
 
 
@@ -171,9 +197,11 @@ def _answer(found: Sequence[Variant], runs: Mapping[tuple[int, int], WhatIfRun],
     ]
     for variant, own in zip(found, by_variant, strict=True):
         if _is_unknown(variant, found[0], own, by_variant[0]):
+            is_confirmed = any(one["packet_slowdown"] is not None for one in own.values())
+            know = "" if is_confirmed else _ASK_PACKETS
             answer["sentences"].append(
-                f"{variant.label} has exactly the results of {found[0].label}. Rates know no detours of "
-                "adaptive routing, no buffers and no traffic classes: packets may differ."
+                f"{variant.label} has exactly the results of {found[0].label} by rates. Rates know no "
+                f"detours of adaptive routing, no buffers and no traffic classes: packets may differ.{know}"
             )
         pairs: list[WhatIfPair] = []
         for measure in MEASURES if own is not by_variant[0] else ():
@@ -208,7 +236,9 @@ def _is_unknown(
 ) -> bool:
     """Whether another machine gives the results of the first one: rates may not know the key."""
     keys = [key for key, value in variant.values.items() if value != first.values[key]]
-    of_machine = bool(keys) and all(key.partition(".")[0] not in settings.KEYS for key in keys)
+    of_machine = bool(keys) and all(
+        key.partition(".")[0] not in settings.KEYS or key.endswith(".class") for key in keys
+    )
     equal = all(seed in of_first and of_first[seed]["digest"] == one["digest"] for seed, one in own.items())
     return of_machine and bool(own) and equal
 
@@ -223,5 +253,8 @@ def _pair(before: Mapping[int, Any], after: Mapping[int, Any], measure: str) -> 
     pairs = {
         (before[seed]["digest"], after[seed]["digest"]): (before[seed][measure], after[seed][measure])
         for seed in sorted(before.keys() & after.keys())
+        if before[seed][measure] is not None and after[seed][measure] is not None
     }
+    if not pairs:
+        return None
     return paired([one for one, _ in pairs.values()], [two for _, two in pairs.values()])

@@ -48,13 +48,7 @@ def _answer(
     The result of the queue is in its folder before the comparison with packets begins. The same command
     continues a comparison that was stopped.
     """
-    if not 0 <= confirm <= confirming.MOST:
-        raise InputError(
-            "a number out of range",
-            key=named("confirm"),
-            value=str(confirm),
-            expected=f"0 to {confirming.MOST}",
-        )
+    _check_moments(confirm)
     spec = settings.load(file, overrides)
     report = None if line is None else line.jobs
     is_there = out is not None and not force and confirm > 0 and (Path(out) / run.BATCH_FILE).is_file()
@@ -88,6 +82,15 @@ def _answer(
         if place is not None:
             run.write_answer(place, cast("dict[str, object]", answer))
     return answer, place
+
+
+def _check_moments(count: int) -> None:
+    """Raises `InputError` for a number of moments out of range."""
+    if not 0 <= count <= confirming.MOST:
+        raise InputError(
+            "a number out of range", key=named("confirm"), value=str(count),
+            expected=f"0 to {confirming.MOST}",
+        )  # fmt: skip
 
 
 def _refuse_other(place: Path, answer: Batch) -> None:
@@ -198,6 +201,7 @@ def _variants(
     file: Path,
     over: Sequence[Axis],
     seeds: int,
+    confirm: int,
     out: PathLike | None,
     line: page.BatchLine | None,
     stop: runner.StopRequest,
@@ -207,6 +211,7 @@ def _variants(
         raise InputError(
             "a number out of range", key=named("seeds"), value=str(seeds), expected=f"1 to {MOST_SEEDS}"
         )
+    _check_moments(confirm)
     found = what_ifs.variants(file, over)
     folder = None if out is None else Path(out)
     is_other = folder is not None and folder.is_dir() and any(folder.iterdir())
@@ -215,7 +220,8 @@ def _variants(
             "the folder is not a comparison", key=named("out"), value=str(folder),
             expected=f"a folder that holds {what_ifs.JOURNAL}, or none",
         )  # fmt: skip
-    answer = what_ifs.compare(found, seeds, folder, stop=stop, report=None if line is None else line.variants)
+    report = None if line is None else line.variants
+    answer = what_ifs.compare(found, seeds, folder, stop=stop, report=report, confirm=confirm)
     if folder is not None:
         with whole_file(folder / what_ifs.WHAT_IF_FILE) as written:
             written.write((json.dumps(answer, indent=1) + "\n").encode())
@@ -223,13 +229,20 @@ def _variants(
 
 
 def _what_if(
-    file: Path, *, over: list[str] | None, seeds: int, out: str | None, quiet: bool, as_json: bool
+    file: Path,
+    *,
+    over: list[str] | None,
+    seeds: int,
+    confirm: int,
+    out: str | None,
+    quiet: bool,
+    as_json: bool,
 ) -> Shown:
     target = result_folder(out, Path(f"{file.stem}-what-if"))
     with runner.StopRequest() as stop, contextlib.ExitStack() as stack:
         line = None if quiet else stack.enter_context(page.BatchLine())
         axes = [over_option(text) for text in over or []]
-        answer = _variants(file, axes, seeds, target, line, stop)
+        answer = _variants(file, axes, seeds, confirm, target, line, stop)
 
     def show() -> None:
         if not quiet:
@@ -245,10 +258,15 @@ def _what_if(
     """
     Variants are all combinations of values, of keys of the batch file (queue.placement=contiguous,random) or
     of the machine (network.routing.algorithm=minimal,ugal). Every variant has the same jobs and seeds, and is
-    compared with the first one seed by seed. Repeat the command to continue. """, terminal=_what_if,
-    writes=True, file=argument("BATCH", "Batch file (TOML)."), over=option("Values of a key; repeatable.",
-    metavar="KEY=A,B,C", type=list[str], default=None), seeds=option("Seeds of every variant.", metavar="N",
-    type=int, least=1, most=MOST_SEEDS), out=option(
+    compared with the first one seed by seed. Repeat the command to continue.
+    """,
+    terminal=_what_if,
+    writes=True,
+    file=argument("BATCH", "Batch file (TOML)."),
+    over=option("Values of a key; repeatable.", metavar="KEY=A,B,C", type=list[str], default=None),
+    seeds=option("Seeds of every variant.", metavar="N", type=int, least=1, most=MOST_SEEDS),
+    confirm=option("Compare in packets too, at N drawn moments of each seed.", metavar="N", type=int),
+    out=option(
         "Folder of the runs, which are not repeated. [default: results/BATCH-what-if]", "--out", "-o",
         metavar="DIR",
     ),
@@ -260,6 +278,7 @@ def what_if(
     over: Mapping[str, Sequence[object]],
     *,
     seeds: int = 3,
+    confirm: int = 0,
     out: PathLike | None = None,
 ) -> WhatIf:
     """Compares variants of a batch file on the same jobs and seeds.
@@ -268,6 +287,7 @@ def what_if(
         file: The batch file (docs/operate.md).
         over: Values by key of the batch file or of the machine; all combinations are variants.
         seeds: Seeds of every variant, from that of the batch file on.
+        confirm: Number of drawn moments of each run that are repeated with packets, which know all keys.
         out: Folder of the runs, from which a later call continues; by default none is kept.
 
     Returns:
@@ -284,4 +304,4 @@ def what_if(
     """
     axes = [list_axis(key, list(values), Table({}, Source()), f"over.{key}") for key, values in over.items()]
     with runner.StopRequest() as stop:
-        return _variants(Path(file), axes, seeds, out, None, stop)
+        return _variants(Path(file), axes, seeds, confirm, out, None, stop)

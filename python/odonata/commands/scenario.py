@@ -385,7 +385,7 @@ def _imported(draft: Draft, name: str) -> Imported:
         "SWF: processors of a node. [default: as in its header]", metavar="N", type=int, least=1, default=None
     ),
     hosts=option(
-        "sacct: host names in the order of the machine's compute nodes, one a line.",
+        "Host names (sacct, CSV) in the order of the machine's compute nodes, one a line.",
         metavar="FILE",
         type=Path,
         default=None,
@@ -420,7 +420,7 @@ def import_scenario(
         machine: For a job list: a preset or a scenario file.
         rules: For a job list: a file with rules that give jobs profiles.
         processors_per_node: For SWF: processors of a node.
-        hosts: For records of `sacct`: a file with the host names in the order of the compute nodes.
+        hosts: A file with the host names in the order of the compute nodes, for `sacct` and CSV.
         seed: For a job list: seed of the profiles that are drawn.
 
     Returns:

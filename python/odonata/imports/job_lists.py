@@ -57,7 +57,7 @@ def load(
         beside: The batch file to write; the job list gets its name with `.csv`.
         rules_file: Rules that give jobs their profiles.
         processors_per_node: For SWF: processors of a node.
-        hosts_file: For `sacct`: the hosts of the machine in the order of its nodes.
+        hosts_file: The hosts of the machine in the order of its nodes.
         seed: Seed of the drawn profiles.
 
     Raises:
@@ -66,9 +66,10 @@ def load(
     check_seed(seed)
     key, value, text, place = _machine(machine, beside)
     with input_errors():
-        nodes = len(json.loads(_core.batch_nodes(text, place, []))["group_of"])
+        described = json.loads(_core.batch_nodes(text, place, []))
     given = rules.Rules() if rules_file is None else rules.read(reader.read(rules_file))
-    found = readers.read(path, processors_per_node, Machine(nodes, hosts_file))
+    nodes = len(described["group_of"])
+    found = readers.read(path, processors_per_node, Machine.of(described, hosts_file))
     for job in found.jobs:
         if job.profile and job.profile not in given.profiles:
             raise InputError(
@@ -96,7 +97,7 @@ def load(
         "[queue]",
         'policy = "easy"           # or fcfs, conservative, replay',
         'order = "fcfs"            # or priority, fair-share, shortest',
-        'placement = "contiguous"  # or random, least-groups, whole-groups, list',
+        'placement = "contiguous"  # or random, least-groups, topology-aware, whole-groups, list',
         "",
     ]
     tables = []

@@ -1,7 +1,8 @@
 //! A batch queue on a machine: jobs with profiles, loads on the links of the machine, results.
 //!
-//! Nodes are counted over compute nodes, in the order of their numbers; storage servers have none.
+//! A node is a host of the machine, in the order of their numbers; storage servers are none.
 
+mod hosts;
 mod links;
 mod traffic;
 
@@ -13,13 +14,17 @@ use serde::{Deserialize, Serialize};
 pub use links::MachineLinks;
 pub use traffic::{Flow, Pattern, flows};
 
-/// The compute nodes of a machine.
+/// The nodes of a machine for jobs: its hosts.
 #[derive(Clone, Debug, Serialize)]
 pub struct BatchMachine {
     /// Name of the scenario.
     pub name: String,
-    /// The group of each compute node.
+    /// Its preset.
+    pub preset: Option<String>,
+    /// The group of each node.
     pub group_of: Vec<u32>,
+    /// The end points of each node, numbered over the machine; the first one is interface 0.
+    pub end_points: Vec<Vec<u32>>,
     /// Number of storage servers.
     pub servers: u32,
     /// Names of the classes of links, by number.
@@ -70,14 +75,19 @@ pub struct BatchRun {
     names: Vec<String>,
 }
 
-/// The compute nodes of the scenario's machine.
+/// The nodes of the scenario's machine for jobs.
 pub fn batch_machine(scenario: &Scenario) -> BatchMachine {
     let resolved = &scenario.resolved;
-    let clients = resolved.layout.compute_nodes(resolved.storage.as_ref());
+    let end_points = hosts::of(resolved);
     let servers = (resolved.storage.as_ref()).map_or(0, |storage| resolved.layout.servers(&storage.nodes).len());
     BatchMachine {
         name: resolved.name.clone(),
-        group_of: clients.iter().map(|&node| resolved.layout.group_of(node)).collect(),
+        preset: resolved.preset.clone(),
+        group_of: end_points
+            .iter()
+            .map(|host| resolved.layout.group_of(host[0]))
+            .collect(),
+        end_points,
         servers: servers as u32,
         classes: links::CLASSES.to_vec(),
     }
@@ -100,7 +110,13 @@ impl BatchRun {
             hint: None,
         };
         let links = MachineLinks::new(&scenario.resolved, &scenario.placement).map_err(wrong)?;
-        request.settings.group_of = batch_machine(scenario).group_of;
+        let (machine, layout) = (batch_machine(scenario), &scenario.resolved.layout);
+        request.settings.router_of = machine
+            .end_points
+            .iter()
+            .map(|host| layout.router_of(host[0]))
+            .collect();
+        request.settings.group_of = machine.group_of;
         check(&request).map_err(wrong)?;
         Ok(BatchRun {
             names: links.names(),

@@ -96,7 +96,7 @@ impl Batch {
     /// A batch system before its first event. Numbers of jobs, users and partitions must be in range.
     pub fn new(settings: Settings, jobs: Vec<Job>, machine: Box<dyn LinkLoads + Send>) -> Batch {
         let placement = settings.placement;
-        let pool = |nodes: &Vec<u32>| Pool::new(nodes, placement, &settings.group_of);
+        let pool = |nodes: &Vec<u32>| Pool::new(nodes, placement, &settings.group_of, &settings.router_of);
         let mut pools: Vec<Pool> = settings.partitions.iter().map(pool).collect();
         let mut unit_of = vec![None; settings.group_of.len()];
         for (partition, pool) in pools.iter().enumerate() {

@@ -12,6 +12,7 @@ use odonata_units::SplitMix64;
 pub(crate) struct Unit {
     pub(crate) nodes: Vec<u32>,
     group: u32,
+    router: u32,
     /// Its job.
     pub(crate) job: Option<u32>,
     /// Planned end of its job.
@@ -63,8 +64,8 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// The partition with these nodes. `group_of` gives the group of each node.
-    pub(crate) fn new(nodes: &[u32], placement: Placement, group_of: &[u32]) -> Pool {
+    /// The partition with these nodes. `group_of` and `router_of` give the group and the router of each node.
+    pub(crate) fn new(nodes: &[u32], placement: Placement, group_of: &[u32], router_of: &[u32]) -> Pool {
         let group = |node: u32| group_of.get(node as usize).copied().unwrap_or(0);
         let mut nodes = nodes.to_vec();
         nodes.sort_by_key(|&node| (group(node), node));
@@ -77,6 +78,7 @@ impl Pool {
         };
         let unit = |nodes: Vec<u32>| Unit {
             group: group(nodes[0]),
+            router: router_of.get(nodes[0] as usize).copied().unwrap_or(0),
             nodes,
             job: None,
             until: 0,
@@ -135,33 +137,44 @@ impl Pool {
                 all.truncate(count);
                 all
             }
-            Placement::LeastGroups => self.least_groups(needs, all),
+            Placement::LeastGroups => packed(needs, all.collect(), &[&|at| self.units[at].group]),
+            Placement::TopologyAware => {
+                let levels: [Level<'_>; 2] = [&|at| self.units[at].group, &|at| self.units[at].router];
+                packed(needs, all.collect(), &levels)
+            }
         };
         found.sort_unstable();
         (found.len() == needs).then_some(found)
     }
+}
 
-    /// Units in as few groups as possible: those of the fullest group in which all fit, otherwise those of the emptiest
-    /// groups, and the last ones again in the fullest group in which they fit.
-    fn least_groups(&self, needs: usize, available: impl Iterator<Item = usize>) -> Vec<usize> {
-        let mut groups: Vec<Vec<usize>> = Vec::new();
-        let mut available: Vec<usize> = available.collect();
-        available.sort_by_key(|&at| (self.units[at].group, at));
-        for part in available.chunk_by(|&a, &b| self.units[a].group == self.units[b].group) {
-            groups.push(part.to_vec());
-        }
-        let mut found = Vec::with_capacity(needs);
-        while found.len() < needs {
-            let left = needs - found.len();
-            let fitting = (0..groups.len()).filter(|&at| groups[at].len() >= left);
-            let best = fitting.min_by_key(|&at| (groups[at].len(), at));
-            let next = best.or_else(|| (0..groups.len()).max_by_key(|&at| (groups[at].len(), usize::MAX - at)));
-            let Some(next) = next else { break };
-            let group = groups.swap_remove(next);
-            found.extend(group.into_iter().take(left));
-        }
-        found
+/// The part of a hierarchy in which a unit is.
+type Level<'a> = &'a dyn Fn(usize) -> u32;
+
+/// Units in as few parts of the first level as possible: those of the fullest part in which all fit, otherwise those of
+/// the emptiest parts, and the last ones again in the fullest part in which they fit. In a part the same rule chooses
+/// by the next level, as the tree plugin of Slurm does (`select/cons_tres`, best fit).
+fn packed(needs: usize, mut available: Vec<usize>, levels: &[Level<'_>]) -> Vec<usize> {
+    let Some((&level, further)) = levels.split_first() else {
+        available.truncate(needs);
+        return available;
+    };
+    available.sort_by_key(|&at| (level(at), at));
+    let mut parts: Vec<Vec<usize>> = available
+        .chunk_by(|&a, &b| level(a) == level(b))
+        .map(<[usize]>::to_vec)
+        .collect();
+    let mut found = Vec::with_capacity(needs);
+    while found.len() < needs {
+        let left = needs - found.len();
+        let fitting = (0..parts.len()).filter(|&at| parts[at].len() >= left);
+        let best = fitting.min_by_key(|&at| (parts[at].len(), at));
+        let next = best.or_else(|| (0..parts.len()).max_by_key(|&at| (parts[at].len(), usize::MAX - at)));
+        let Some(next) = next else { break };
+        let part = parts.swap_remove(next);
+        found.extend(packed(left.min(part.len()), part, further));
     }
+    found
 }
 
 #[cfg(test)]
@@ -171,7 +184,7 @@ mod tests {
     /// Two groups of 4 nodes, and one of 3.
     fn pool(placement: Placement) -> Pool {
         let nodes: Vec<u32> = (0..11).collect();
-        Pool::new(&nodes, placement, &[0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2])
+        Pool::new(&nodes, placement, &[0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2], &[])
     }
 
     fn nodes(pool: &Pool, needs: usize, placement: Placement) -> Option<Vec<u32>> {
@@ -195,6 +208,74 @@ mod tests {
         assert_eq!(nodes(&pool, 3, Placement::LeastGroups), Some(vec![8, 9, 10]));
         assert_eq!(nodes(&pool, 4, Placement::LeastGroups), Some(vec![0, 1, 2, 3]));
         assert_eq!(nodes(&pool, 6, Placement::LeastGroups), Some(vec![0, 1, 2, 3, 8, 9]));
+    }
+
+    /// Two groups of three routers with two nodes. In the second one two routers have a busy node.
+    #[test]
+    fn topology_aware_jobs_share_routers() {
+        let all: Vec<u32> = (0..12).collect();
+        let (groups, routers): (Vec<u32>, Vec<u32>) = (0..12).map(|node| (node / 6, node / 2)).unzip();
+        let mut pool = Pool::new(&all, Placement::TopologyAware, &groups, &routers);
+        for busy in [6, 9] {
+            pool.units[busy].job = Some(7);
+        }
+        let nodes = |needs| nodes(&pool, needs, Placement::TopologyAware).unwrap();
+        // The group with fewer free nodes: a node of a router that has no other, two of one router.
+        assert_eq!(nodes(1), [7]);
+        assert_eq!(nodes(2), [10, 11]);
+        // Three nodes need two routers; the third one is where it fits best.
+        assert_eq!(nodes(3), [7, 10, 11]);
+        assert_eq!(nodes(5), [0, 1, 2, 4, 5]);
+        // Six nodes fill the first group, a seventh is at a router that has no other.
+        assert_eq!(nodes(7), [0, 1, 2, 3, 4, 5, 7]);
+    }
+
+    /// On random free nodes, no choice has fewer groups, and in each group none has fewer routers: the fewest parts
+    /// for k nodes are the largest ones.
+    #[test]
+    fn topology_aware_jobs_have_the_least_spread() {
+        let fewest = |mut sizes: Vec<usize>, needs: usize| {
+            sizes.sort_unstable_by(|a, b| b.cmp(a));
+            let sums = sizes.iter().scan(0, |sum, size| {
+                *sum += size;
+                Some(*sum)
+            });
+            sums.take_while(|&sum| sum < needs).count() + 1
+        };
+        let counted = |parts: &[u32]| -> Vec<usize> {
+            let mut parts = parts.to_vec();
+            parts.sort_unstable();
+            parts.chunk_by(|a, b| a == b).map(<[u32]>::len).collect()
+        };
+        let all: Vec<u32> = (0..48).collect();
+        let (groups, routers): (Vec<u32>, Vec<u32>) = (0..48).map(|node| (node / 12, node / 3)).unzip();
+        for seed in 0..200 {
+            let mut lot = SplitMix64(seed);
+            let mut pool = Pool::new(&all, Placement::TopologyAware, &groups, &routers);
+            pool.units
+                .iter_mut()
+                .for_each(|unit| unit.job = (lot.below(3) == 0).then_some(1));
+            let free: Vec<u32> = all
+                .iter()
+                .copied()
+                .filter(|&node| pool.units[node as usize].job.is_none())
+                .collect();
+            let needs = 1 + lot.below(free.len() as u32) as usize;
+            let found = nodes(&pool, needs, Placement::TopologyAware).unwrap();
+            let of =
+                |list: &[u32], parts: &[u32]| -> Vec<u32> { list.iter().map(|&node| parts[node as usize]).collect() };
+            let used = counted(&of(&found, &groups));
+            assert_eq!(used.len(), fewest(counted(&of(&free, &groups)), needs), "seed {seed}");
+            for group in 0..4 {
+                let within =
+                    |list: &[u32]| -> Vec<u32> { list.iter().copied().filter(|node| node / 12 == group).collect() };
+                let own = within(&found);
+                if !own.is_empty() {
+                    let least = fewest(counted(&of(&within(&free), &routers)), own.len());
+                    assert_eq!(counted(&of(&own, &routers)).len(), least, "seed {seed}, group {group}");
+                }
+            }
+        }
     }
 
     /// Groups have at least 3 nodes: 4 nodes take two groups.

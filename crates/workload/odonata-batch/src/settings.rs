@@ -29,6 +29,8 @@ pub struct Settings {
     pub partitions: Vec<Vec<u32>>,
     /// The group of each node of the machine.
     pub group_of: Vec<u32>,
+    /// The router of each node of the machine; empty: all nodes are on one.
+    pub router_of: Vec<u32>,
     /// Nodes that no job may use for a time.
     pub reservations: Vec<Reservation>,
     /// Failures of nodes.
@@ -78,6 +80,8 @@ pub enum Placement {
     Random,
     /// Free nodes in as few groups as possible.
     LeastGroups,
+    /// Free nodes in as few groups as possible, and there at as few routers as possible.
+    TopologyAware,
     /// Whole groups, which the job shares with no other.
     WholeGroups,
     /// The recorded nodes, and the lowest free ones for jobs without.

@@ -1,10 +1,12 @@
 //! The links of a machine, and the loads of a job's traffic on them.
 //!
 //! Links are the ports of routers, then the interfaces of nodes, then the storage servers. A flow takes the paths that
-//! the routing gives on an idle network; ties and random choices are drawn. A node has one file, on the servers that
+//! the routing gives on an idle network; ties and random choices are drawn. Messages between hosts with several end
+//! points are shared equally by end points of one number; I/O uses the first. A host has one file, on the servers that
 //! the layout of files gives it. The capacity of a server is the rate at which its devices read in large calls; bytes
 //! of small calls and writes count more, by the ratio of the rates.
 
+use super::hosts;
 use super::traffic::{Pattern, flows};
 use crate::build;
 use crate::placement::{self, Placement};
@@ -31,10 +33,10 @@ pub struct MachineLinks {
     routing: Routing,
     capacities: Vec<f64>,
     classes: Vec<u8>,
-    /// The compute nodes, and the node of each server.
-    nodes: Vec<u32>,
+    /// The end points of each host, and the node of each server.
+    hosts: Vec<Vec<u32>>,
     servers: Vec<u32>,
-    /// The server of each compute node, if files are on the servers of their nodes; and the layout of files.
+    /// The server of each host, if files are on the servers of their nodes; and the layout of files.
     homes: Vec<u32>,
     layout: Layout,
     /// The devices of a server, and the largest piece in which it uses them.
@@ -72,13 +74,22 @@ impl MachineLinks {
             capacities.push(if reads > 0.0 { reads } else { f64::MAX });
             classes.push(SERVER);
         }
+        let hosts = hosts::of(scenario);
+        let compute = scenario.layout.compute_nodes(scenario.storage.as_ref());
+        let of_nodes = placement::server_of_clients(scenario, &placement.servers)?;
+        let home = |host: &Vec<u32>| {
+            compute
+                .binary_search(&host[0])
+                .ok()
+                .and_then(|at| of_nodes.get(at).copied())
+        };
         Ok(MachineLinks {
+            homes: hosts.iter().map(|host| home(host).unwrap_or(0)).collect(),
+            hosts,
             sums: vec![0.0; capacities.len()],
             capacities,
             classes,
-            nodes: scenario.layout.compute_nodes(scenario.storage.as_ref()),
             servers: placement.servers.clone(),
-            homes: placement::server_of_clients(scenario, &placement.servers)?,
             layout: (scenario.storage.as_ref()).map_or_else(Layout::default, |storage| storage.layout),
             devices,
             block: storage.map_or(ACCESS, |storage| storage.manager.block.0),
@@ -159,10 +170,13 @@ impl LinkLoads for MachineLinks {
             return Vec::new();
         };
         let mut touched = Vec::new();
-        let node = |links: &MachineLinks, at: u32| links.nodes[nodes[at as usize] as usize];
+        let host = |at: u32| nodes[at as usize] as usize;
         for flow in flows(pattern, nodes.len() as u32, self.seed) {
-            let (source, target) = (node(self, flow.source), node(self, flow.target));
-            self.add_flow(source, target, flow.part, &mut touched);
+            let end_points = self.hosts[host(flow.source)].len();
+            for at in 0..end_points {
+                let (source, target) = (self.hosts[host(flow.source)][at], self.hosts[host(flow.target)][at]);
+                self.add_flow(source, target, flow.part / end_points as f64, &mut touched);
+            }
         }
         let is_storage = matches!(pattern, Pattern::Read | Pattern::Write);
         if is_storage && !self.servers.is_empty() {
@@ -170,8 +184,7 @@ impl LinkLoads for MachineLinks {
             let layout = FileLayout::new(self.layout, self.servers.len() as u32, self.seed, &format!("job-{job}"));
             let call = if demand.access > 0 { demand.access } else { ACCESS };
             for at in 0..nodes.len() as u32 {
-                let client = node(self, at);
-                let home = self.homes[nodes[at as usize] as usize];
+                let (client, home) = (self.hosts[host(at)][0], self.homes[host(at)]);
                 let pieces = layout.parts(u64::from(at), (0, call), home).count() as u64;
                 let weight = self.weight(pattern == Pattern::Write, (call / pieces.max(1)).clamp(1, self.block));
                 let servers = layout.servers_of(u64::from(at), home);
@@ -285,6 +298,22 @@ mod tests {
                 .iter()
                 .all(|used| links.capacities()[used.0 as usize] == 5e9)
         );
+    }
+
+    /// Two hosts with two GPUs send to each other: half of the bytes on each rail, from the interface of a GPU to its
+    /// leaf and to the interface of the other host.
+    #[test]
+    fn hosts_share_their_bytes_between_end_points() {
+        let mut links = links("[machine.rail-optimized]\nhosts_per_pod = 2\ngpus_per_host = 2\nspines = 0\n");
+        assert_eq!(links.hosts, [[0, 1], [2, 3]]);
+        let found = links.loads(0, &[0, 1], &of(1, 0));
+        assert!(found.iter().all(|used| (used.1 - 0.5).abs() < 1e-12), "{found:?}");
+        let column = LinkClass::Column as u8;
+        let rails = found.iter().filter(|used| links.classes()[used.0 as usize] == column);
+        // To the leaf and from it, on two rails, for both directions.
+        assert_eq!(rails.count(), 8);
+        let interfaces = found.iter().filter(|used| used.0 >= links.routing.topology().ports());
+        assert_eq!(interfaces.count(), 4);
     }
 
     /// A node writes to the server of its group. Writes load it by the ratio of the rates, 2. Calls of 64 KiB take
