@@ -143,6 +143,12 @@ PROTOCOLS: dict[str, Table] = {
         "progress": "in-calls",
     },
     "jitter": {"call_jitter": {"min": "1 ns", "max": "400 ns"}},
+    "noise": {
+        "noise": [
+            {"period": "20 us", "duration": "500 ns", "durations": "exponential"},
+            {"period": "50 us", "duration": "2 us", "timing": "periodic"},
+        ]
+    },
 }
 
 PROGRAMS = {

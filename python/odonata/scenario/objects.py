@@ -162,6 +162,9 @@ __all__ = [
     "NicRates",
     "NodeClass",
     "Nodes",
+    "Noise",
+    "NoiseDurations",
+    "NoiseTiming",
     "Nvme",
     "Offload",
     "OnFailure",
@@ -3967,6 +3970,43 @@ measured on.
 `fujitsu`: Fujitsu MPI 4.0 on Tofu Interconnect D.
 """
 
+NoiseDurations = Literal["fixed", "exponential"]
+"""Distribution of the durations of detours.
+
+`fixed`: All are equal.
+
+`exponential`: Exponential, at most a period.
+"""
+
+NoiseTiming = Literal["random", "periodic", "synchronized"]
+"""When in its period a detour begins.
+
+`random`: At a time that is drawn for every detour of every rank, uniformly.
+
+`periodic`: At the same time in each period, which is drawn for every rank.
+
+`synchronized`: At the beginning, on all ranks: coscheduled daemons.
+"""
+
+
+class Noise(Table):
+    """A source of operating-system noise: a detour in each period, such as a timer interrupt or a daemon,
+    takes the processor from a rank. It prolongs computation and the overheads of calls, and delays calls;
+    while the rank waits, it costs nothing.
+    """
+
+    period: Time
+    """Time in which there is one detour, at least 1 us."""
+
+    duration: Time
+    """Duration of a detour, or its mean; all sources together take at most half of the time."""
+
+    durations: NoiseDurations = "fixed"
+    """Distribution of the durations. Default: "fixed"."""
+
+    timing: NoiseTiming = "random"
+    """When in its period a detour begins. Default: "random"."""
+
 
 class Offload(Table):
     """Barriers and small all-reduces by the network interfaces, as by the collective engines of Aries (B.
@@ -4071,6 +4111,11 @@ class Mpi(Table):
 
     local_latency: Time = "300 ns"
     """Latency of messages between ranks of one node; positive."""
+
+    noise: list[Noise] | None = None
+    """Sources of operating-system noise, at most 8, e.g. [{ period = "10 ms", duration = "25 us" }].
+    Default: none.
+    """
 
     offload: Offload = Field(default_factory=Offload)
     """Collectives that network interfaces take over, where `collectives` selects "offload"."""

@@ -26,6 +26,8 @@ pub enum Purpose {
     Device = 7,
     /// Entropy, trims and marks of Ethernet.
     Ethernet = 8,
+    /// Noise of the operating system.
+    Noise = 9,
 }
 
 /// A stream of random numbers; `Copy`, so it can live in a journaled cell.
@@ -43,11 +45,17 @@ impl Stream {
         Stream { key, counter: 0 }
     }
 
+    /// 64 random bits, number `number` of the stream from 1 on, whatever has been drawn.
+    #[inline]
+    pub fn number(&self, number: u64) -> u64 {
+        mix64(self.key.wrapping_add(number.wrapping_mul(GOLDEN_GAMMA)))
+    }
+
     /// The next 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.counter += 1;
-        mix64(self.key.wrapping_add(self.counter.wrapping_mul(GOLDEN_GAMMA)))
+        self.number(self.counter)
     }
 
     /// Uniform in `0..n`; `n` must be positive. Lemire's multiply-shift without rejection: the

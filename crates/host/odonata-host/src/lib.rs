@@ -54,6 +54,7 @@ mod layout;
 mod measured;
 mod metrics;
 mod mpi;
+mod noise;
 mod observe;
 mod params;
 mod payload;

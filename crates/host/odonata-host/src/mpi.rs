@@ -32,6 +32,7 @@ pub(crate) mod sequence;
 pub(crate) mod stamp;
 
 use crate::layout::{Layout, PartRanks, cells};
+use crate::noise::OsNoise;
 use crate::params::HostParams;
 use crate::settings::{self, Progress};
 use calls::Calls;
@@ -56,6 +57,7 @@ pub(crate) struct Mpi {
     pub(crate) rendezvous: Rendezvous,
     pub(crate) deferred: DeferredWork,
     pub(crate) windows: Windows,
+    pub(crate) noise: OsNoise,
 }
 odonata_engine::journalled!(Mpi {
     calls,
@@ -68,8 +70,8 @@ odonata_engine::journalled!(Mpi {
 });
 
 impl Mpi {
-    /// The library of the ranks of a part, given as for [`cells`].
-    pub(crate) fn new(params: &HostParams, layout: Layout, ranks: &PartRanks) -> Mpi {
+    /// The library of the ranks of a part, given as for [`cells`]; `owners` name the random streams of all ranks.
+    pub(crate) fn new(params: &HostParams, layout: Layout, ranks: &PartRanks, owners: &[u64]) -> Mpi {
         let mut chains = 0;
         let first_chain = cells(ranks, |rank| {
             let first = chains;
@@ -89,6 +91,7 @@ impl Mpi {
             rendezvous: Rendezvous::new(),
             deferred: DeferredWork::new(cells(ranks, |_| List::EMPTY), calls),
             windows: Windows::new(),
+            noise: OsNoise::new(&params.mpi.noise, ranks, params.seed, owners),
             layout,
         }
     }

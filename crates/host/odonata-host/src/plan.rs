@@ -320,7 +320,7 @@ impl HostPlan {
                     cells(&local, |_| Rank::new()),
                     ProgramMemory::new(first_word, words),
                 ),
-                mpi: Mpi::new(&self.params, layout.clone(), &local),
+                mpi: Mpi::new(&self.params, layout.clone(), &local, &self.owners),
                 io: Io::new(
                     &self.params,
                     layout.clone(),

@@ -50,6 +50,82 @@ pub enum MpiLibrary {
     Fujitsu,
 }
 
+/// A source of operating-system noise: a detour in each period, such as a timer interrupt or a daemon, takes the processor
+/// from a rank. It prolongs computation and the overheads of calls, and delays calls; while the rank waits, it costs nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Noise {
+    /// Time in which there is one detour, at least 1 us.
+    pub period: Time,
+    /// Duration of a detour, or its mean; all sources together take at most half of the time.
+    pub duration: Time,
+    /// Distribution of the durations. Default: "fixed".
+    #[serde(default)]
+    pub durations: NoiseDurations,
+    /// When in its period a detour begins. Default: "random".
+    #[serde(default)]
+    pub timing: NoiseTiming,
+}
+
+/// Distribution of the durations of detours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoiseDurations {
+    /// All are equal.
+    #[default]
+    Fixed,
+    /// Exponential, at most a period.
+    Exponential,
+}
+
+/// When in its period a detour begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoiseTiming {
+    /// At a time that is drawn for every detour of every rank, uniformly.
+    #[default]
+    Random,
+    /// At the same time in each period, which is drawn for every rank.
+    Periodic,
+    /// At the beginning, on all ranks: coscheduled daemons.
+    Synchronized,
+}
+
+impl Noise {
+    /// Largest number of sources.
+    pub const MOST: usize = 8;
+
+    /// Checks the sources of `mpi.noise`.
+    ///
+    /// # Errors
+    /// There are too many, a period is too short, or they take too much of the processor.
+    fn check(sources: &[Noise]) -> Result<(), Problem> {
+        if sources.len() > Noise::MOST {
+            let problem = format!("{} sources", sources.len());
+            return Err(Problem::new("mpi.noise", problem, format!("at most {}", Noise::MOST)));
+        }
+        let mut share = 0.0;
+        for (index, source) in sources.iter().enumerate() {
+            if source.period < Time::from_ns(1_000) {
+                let problem = format!("a detour every {}", source.period);
+                return Err(Problem::new(
+                    format!("mpi.noise.{index}.period"),
+                    problem,
+                    "at least 1 us",
+                ));
+            }
+            positive(&format!("mpi.noise.{index}.duration"), source.duration)?;
+            share += source.duration.0 as f64 / source.period.0 as f64;
+            if share > 0.5 {
+                let problem = format!("detours take {:.0}% of the time", 100.0 * share);
+                let expected = "at most 50% of the time, of all sources";
+                return Err(Problem::new(format!("mpi.noise.{index}.duration"), problem, expected));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Costs and protocols of MPI calls, algorithms of collectives. A message of b bytes reaches the network interface
 /// `send_delay` + b x `send_per_byte` after its call, an eager one b x `send_overhead_per_byte` later. Meanwhile the call
 /// occupies the rank for `send_overhead`, and b x `send_overhead_per_byte` more if the message is eager.
@@ -95,6 +171,9 @@ pub struct Mpi {
     pub copy_rates: Vec<RateAbove>,
     /// Random delay of each call, uniform in a range. Default: none.
     pub call_jitter: Option<Jitter>,
+    /// Sources of operating-system noise, at most 8, e.g. [{ period = "10 ms", duration = "25 us" }]. Default: none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub noise: Vec<Noise>,
     /// Latency of messages between ranks of one node; positive.
     pub local_latency: Time,
     /// Bandwidth of each message between ranks of one node; concurrent messages do not share it.
@@ -144,6 +223,7 @@ impl Default for Mpi {
             copy_rate: None,
             copy_rates: Vec::new(),
             call_jitter: None,
+            noise: Vec::new(),
             local_latency: Time::from_ns(300),
             local_bandwidth: Bandwidth::gib_per_s(16.0),
             eager_threshold: Some(Bytes::kib(16)),
@@ -185,6 +265,7 @@ impl Mpi {
         }
         RateAbove::check(&self.reduce_rates, "mpi.reduce_rates")?;
         RateAbove::check(&self.copy_rates, "mpi.copy_rates")?;
+        Noise::check(&self.noise)?;
         self.call_jitter
             .map_or(Ok(()), |jitter| jitter.check("mpi.call_jitter"))?;
         positive("mpi.local_latency", self.local_latency).map(|_| ())

@@ -16,6 +16,7 @@ mod matching;
 mod messages;
 mod metadata;
 mod mpi;
+mod noise;
 mod nonblocking;
 mod one_sided;
 mod outcomes;
@@ -176,6 +177,7 @@ impl Setup {
             send_overhead: Time::ZERO,
             recv_overhead: Time::ZERO,
             call_jitter: None,
+            noise: Vec::new(),
             local_latency: Time::from_ns(400),
             local_bandwidth: Bandwidth(1e10),
             eager_threshold: None,

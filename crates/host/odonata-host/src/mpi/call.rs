@@ -67,7 +67,7 @@ impl Mpi {
     pub(crate) fn occupy<M: Uses>(&mut self, turn: &mut Turn<'_, MpiEffect>, slot: u32, busy: Time) {
         let operation = self.calls.operation(slot);
         let call = self.calls.edit::<M>(slot);
-        call.busy_until += busy;
+        call.busy_until = self.noise.end_of_work(call.rank, call.busy_until, busy);
         turn.observers.stream_is_occupied::<M>(operation, call.busy_until);
     }
 

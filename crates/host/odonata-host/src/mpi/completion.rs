@@ -132,7 +132,7 @@ impl Mpi {
             true => Time::ZERO,
             false => self.settings.recv_overhead.times(receives.into()) + copies,
         };
-        call.busy_until = turn.now.max(call.busy_until) + cost;
+        call.busy_until = self.noise.end_of_work(rank, turn.now.max(call.busy_until), cost);
         turn.observers.receives_are_handled::<M>(operation, call.busy_until);
     }
 
@@ -146,7 +146,7 @@ impl Mpi {
         if work > Time::ZERO {
             let operation = self.calls.operation(slot);
             let call = self.calls.edit::<M>(slot);
-            call.busy_until = turn.now.max(call.busy_until) + work;
+            call.busy_until = (self.noise).end_of_work(call.rank, turn.now.max(call.busy_until), work);
             turn.observers.stream_is_occupied::<M>(operation, call.busy_until);
         }
     }

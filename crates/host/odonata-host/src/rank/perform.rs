@@ -48,7 +48,7 @@ impl Hosts {
         }
     }
 
-    /// Begins an operation; MPI and I/O calls take effect after a random delay.
+    /// Begins an operation; MPI and I/O calls take effect after a random delay, and after the rank's detour.
     fn begin<C: HostContext>(&mut self, ctx: &mut C, slot: u32) {
         let now = ctx.now();
         self.ranks.begin::<C>(slot, now);
@@ -59,7 +59,7 @@ impl Hosts {
             op.kind,
             OpKind::Compute { .. } | OpKind::Elapsed(_) | OpKind::Mark { .. } | OpKind::Report { .. }
         ) {
-            let delay = self.transport.draw::<C>(rank, self.params.mpi.call_jitter);
+            let delay = self.transport.draw::<C>(rank, self.params.mpi.call_jitter) + self.mpi.noise.rest(rank, now);
             if delay > Time::ZERO {
                 self.pause(ctx, slot, Phase::Delayed, now + delay);
                 return;
@@ -102,6 +102,7 @@ impl Hosts {
     fn perform<C: HostContext>(&mut self, ctx: &mut C, slot: u32, op: &Op, rank: u32) {
         match op.kind {
             OpKind::Compute { duration } => {
+                let duration = self.mpi.noise.end_of_work(rank, ctx.now(), duration) - ctx.now();
                 self.observers.rank_computes::<C>(rank, ctx.now(), duration);
                 self.occupy(ctx, slot, duration);
             }

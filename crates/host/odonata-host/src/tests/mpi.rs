@@ -99,7 +99,7 @@ impl Library {
                 FaultWaits::new((0, 0), &[], None, (&[], 1)),
                 ExposedLog::new(SparseStore::default()),
             ),
-            mpi: Mpi::new(&params, layout, &part),
+            mpi: Mpi::new(&params, layout, &part, &[]),
             occurrences: BTreeMap::new(),
             count: 0,
             calls: Vec::new(),

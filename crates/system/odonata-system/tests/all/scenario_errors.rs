@@ -150,6 +150,26 @@ fn rates_of_long_sums_need_a_first_rate_and_increasing_sizes() {
 }
 
 #[test]
+fn noise_leaves_half_of_the_processor() {
+    let noise = |sources: &str| error(&with(&format!("[mpi]\nnoise = [{sources}]\n{JOB}")));
+    let wrong = noise("{ period = \"500 ns\", duration = \"1 ns\" }");
+    assert_eq!(wrong.key, "mpi.noise.0.period", "{wrong}");
+    says(&wrong, "at least 1 us", "");
+    let wrong = noise("{ period = \"1 ms\", duration = \"0 s\" }");
+    assert_eq!(wrong.key, "mpi.noise.0.duration", "{wrong}");
+    let third = "{ period = \"3 ms\", duration = \"1 ms\" }";
+    let wrong = noise(&format!("{third}, {third}"));
+    assert_eq!(wrong.key, "mpi.noise.1.duration", "{wrong}");
+    assert!(wrong.message.contains("67% of the time"), "{wrong}");
+    says(&wrong, "at most 50% of the time", "");
+    let wrong = noise(&["{ period = \"1 s\", duration = \"1 ns\" }"; 9].join(", "));
+    assert_eq!(wrong.key, "mpi.noise", "{wrong}");
+    says(&wrong, "at most 8", "");
+    let wrong = noise("{ period = \"1 ms\", duration = \"1 us\", timing = \"randm\" }");
+    assert_eq!(wrong.key, "mpi.noise.0.timing", "{wrong}");
+}
+
+#[test]
 fn a_threshold_of_eager_messages_is_a_size_or_none_and_progress_has_two_names() {
     for (text, value) in [("\"none\"", None), ("\"8 KiB\"", Some(8_192)), ("\"0 B\"", Some(0))] {
         let text = with(&format!("[mpi]\neager_threshold = {text}\n{JOB}"));
