@@ -284,6 +284,12 @@ RUNS = {
         'workload.stencil = { dims = [200, 200], iterations = 1, message = "1 KiB", compute = "1 us" }\n',
         (),
     ),
+    "ethernet": (
+        '[machine.fat-tree]\nk = 16\nn = 3\n[network]\nfidelity = "ethernet"\npacket = "4086 B"\n'
+        "[run]\nmessage_rows = 0\n[[jobs]]\nranks = 4096\n"
+        'workload.stencil = { dims = [16, 16, 16], iterations = 1, message = "1 MiB", compute = "1 us" }\n',
+        ("run.time_limit=30 us",),
+    ),
     "pipelined": (
         '[machine.torus]\ndims = [16, 16, 16]\n[network]\nrouter = "pipelined"\nclock = "1 ns"\n'
         "[run]\nmessage_rows = 0\n[[jobs]]\nranks = 4096\n"

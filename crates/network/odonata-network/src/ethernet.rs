@@ -82,13 +82,7 @@ impl EthernetCarrier {
         nodes: Range<u32>,
     ) -> EthernetCarrier {
         let terminal = params.link(LinkClass::Terminal);
-        let ethernet = params.ethernet.as_ref().map(|settings| {
-            let resolved = Params::new(
-                settings,
-                *terminal.bandwidth,
-                (params.packet, params.header),
-                params.seed,
-            );
+        let ethernet = EthernetCarrier::resolved(params).map(|resolved| {
             let links = Cables { params, topology };
             Box::new(Ethernet::new(
                 resolved,
@@ -105,6 +99,13 @@ impl EthernetCarrier {
             header: params.header,
             control,
         }
+    }
+
+    /// The parameters of the Ethernet of a machine, if messages use it.
+    pub(crate) fn resolved(params: &NetworkParams) -> Option<Params> {
+        let bandwidth = *params.link(LinkClass::Terminal).bandwidth;
+        let sizes = (params.packet, params.header);
+        (params.ethernet.as_ref()).map(|settings| Params::new(settings, bandwidth, sizes, params.seed))
     }
 
     /// Receives from another part. Returns the event of its arrival.

@@ -4,6 +4,7 @@
 //! flits, charges.
 
 use crate::control::{ClassScheduler, Congestion};
+use crate::ethernet::EthernetCarrier;
 use crate::flow::{FlitCredits, Flow, Links};
 use crate::nic::Nics;
 use crate::nic::exchanges::Exchanges;
@@ -15,6 +16,7 @@ use crate::router::input_queued::InputQueued;
 use crate::router::pipelined::Pipelined;
 use crate::settings::{InputQueues, Queues, RouterModel};
 use odonata_engine::{Stream, Time};
+use odonata_ethernet::Ethernet;
 use odonata_topology::LinkClass;
 
 /// Bytes per packet in flight, with its pending event.
@@ -58,6 +60,8 @@ pub struct Footprint {
     pub channels: u64,
     /// Counters per traffic, independent of the number of parts.
     pub traffics: u64,
+    /// Per flow of an Ethernet in flight; not idle.
+    pub flow: u64,
 }
 
 impl Footprint {
@@ -100,6 +104,8 @@ impl Footprint {
             true => BlameLedger::bytes(links, channels, buffers),
             false => 0,
         };
+        let ethernet = EthernetCarrier::resolved(params);
+        let of_ethernet = |count: u64, size: usize| of(if ethernet.is_some() { count } else { 0 }, size);
         let sum = |terms: &[u64]| terms.iter().copied().fold(0, u64::saturating_add);
         Footprint {
             ports: sum(&[
@@ -108,6 +114,7 @@ impl Footprint {
                 of(extent.routers, size_of::<Stream>()),
                 pipeline(extent.routers, ports, 0),
                 booked(ports, 0, 0),
+                of_ethernet(ports, Ethernet::BYTES_PER_PORT),
                 known,
             ]),
             nodes: sum(&[
@@ -115,6 +122,7 @@ impl Footprint {
                 of(nodes * classes * queues, Nics::bytes_per_queue(per_peer)),
                 of(nic_channels, Flow::BYTES_PER_CHANNEL),
                 booked(nodes, nic_channels, 0),
+                of_ethernet(nodes, Ethernet::BYTES_PER_NODE),
                 Congestion::bytes(params, nodes, queues),
                 of(
                     if params.nic.one_way_above.is_some() { nodes } else { 0 },
@@ -132,10 +140,11 @@ impl Footprint {
                 u64::from(params.traffics),
                 size_of::<TrafficStats>() + 2 * Histogram::BYTES,
             ),
+            flow: ethernet.as_ref().map_or(0, Ethernet::bytes_per_flow) as u64,
         }
     }
 
-    /// The total.
+    /// The total of the idle fabric.
     pub fn sum(&self) -> u64 {
         let parts = [self.ports, self.nodes, self.channels, self.traffics];
         parts.into_iter().fold(0, u64::saturating_add)

@@ -9,7 +9,7 @@ use super::{Available, Bound};
 use crate::build;
 use crate::estimate::Estimate;
 use crate::results::RowCounts;
-use crate::scenario::resolved::{Algorithm, Resolved, RouterModel, Workload};
+use crate::scenario::resolved::{Algorithm, Fidelity, Resolved, RouterModel, Workload};
 use crate::warnings::Warning;
 use odonata_engine::wheel::{BUCKETS, CLUSTER_QUEUES, Scheduled, empty_bytes};
 use odonata_host::{PathRecord, footprint};
@@ -204,6 +204,16 @@ fn traffic(scenario: &Resolved, vcs: VirtualChannels, estimate: &Estimate, sprea
         of_packets += bytes(2.0 * under_way * flits, FLIT_CREDIT_BYTES + 16);
     }
     need.add("packets under way", "", of_packets);
+    if scenario.has_fidelity(Fidelity::Ethernet)
+        && let Ok(params) = build::network(scenario)
+    {
+        let flow = Footprint::new(&params, vcs, extent).flow;
+        need.add(
+            "flows of the Ethernet",
+            "network.ethernet.window",
+            bytes(flows(scenario, estimate), flow),
+        );
+    }
     let ranks: f64 = scenario.jobs.iter().map(|job| f64::from(*job.ranks)).sum();
     // Each rank has a pending event.
     need.add("events of ranks", "", bytes(ranks, EVENT));
@@ -256,6 +266,15 @@ fn traffic(scenario: &Resolved, vcs: VirtualChannels, estimate: &Estimate, sprea
         }
     }
     need
+}
+
+/// Flows of an Ethernet at the same time: a message of each rank to each of its partners.
+fn flows(scenario: &Resolved, estimate: &Estimate) -> f64 {
+    let of_job = |(job, one): (&crate::scenario::resolved::Job, &crate::estimate::JobEstimate)| {
+        let partners = one.peers.clamp(1.0, MOST_PARTNERS);
+        (f64::from(*job.ranks) * partners).min(one.messages)
+    };
+    scenario.jobs.iter().zip(&estimate.jobs).map(of_job).sum()
 }
 
 /// Bytes of the records, bytes of the copied measurements, and the rows of the tables.
