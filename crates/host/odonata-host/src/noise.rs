@@ -105,7 +105,7 @@ impl Noise {
     /// When detour `number` of source `index` begins.
     fn begin(&self, stream: &Stream, index: u64, number: u64) -> Time {
         let within = match self.timing {
-            NoiseTiming::Random => below(stream.number(index << 56 | 2 * number), self.period),
+            NoiseTiming::Random => below(stream.number((index << 56) | (2 * number)), self.period),
             NoiseTiming::Periodic => below(stream.number(index << 56 | 1 << 55), self.period),
             NoiseTiming::Synchronized => Time::ZERO,
         };
@@ -117,7 +117,7 @@ impl Noise {
         match self.durations {
             NoiseDurations::Fixed => self.duration,
             NoiseDurations::Exponential => {
-                let unit = (stream.number(index << 56 | 2 * number + 1) >> 11) as f64 / (1u64 << 53) as f64;
+                let unit = (stream.number((index << 56) | (2 * number + 1)) >> 11) as f64 / (1u64 << 53) as f64;
                 Time((-(1.0 - unit).ln() * self.duration.0 as f64).round() as u64).min(self.period)
             }
         }

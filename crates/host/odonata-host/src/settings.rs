@@ -114,7 +114,7 @@ impl Noise {
                     "at least 1 us",
                 ));
             }
-            positive(&format!("mpi.noise.{index}.duration"), source.duration)?;
+            positive(format!("mpi.noise.{index}.duration"), source.duration)?;
             share += source.duration.0 as f64 / source.period.0 as f64;
             if share > 0.5 {
                 let problem = format!("detours take {:.0}% of the time", 100.0 * share);
