@@ -51,9 +51,9 @@ impl Ethernet {
         target: u32,
         bytes: u64,
     ) {
-        let nic = target - self.nodes.start;
+        let nic = target - self.first_node;
         let receiver = Receiver {
-            next: self.nics.get(nic).receivers,
+            next: self.flows.get(nic).receivers,
             message,
             source,
             number,
@@ -69,13 +69,8 @@ impl Ethernet {
             grants: Grants::default(),
         };
         let slot = self.receivers.allocate::<S>(receiver);
-        self.nics.edit::<S>(nic).receivers = slot;
-        for word in 0..self.words {
-            let at = (slot * self.words + word) as usize;
-            if self.arrived_bits.get(at) != 0 {
-                *self.arrived_bits.edit::<S>(at) = 0;
-            }
-        }
+        self.flows.edit::<S>(nic).receivers = slot;
+        self.arrived.clear::<S>(slot);
     }
 
     /// The receiver of the flow of `frame`; `None` if it is complete.
@@ -87,23 +82,11 @@ impl Ethernet {
         if frame.receiver < self.receivers.touched() && is_it(frame.receiver) {
             return Some(frame.receiver);
         }
-        let mut slot = self.nics.get(frame.target - self.nodes.start).receivers;
+        let mut slot = self.flows.get(frame.target - self.first_node).receivers;
         while slot != NIL && !is_it(slot) {
             slot = self.receivers.get(slot).next;
         }
         (slot != NIL).then_some(slot)
-    }
-
-    fn has(&self, slot: u32, sequence: u32) -> bool {
-        let at = sequence % (64 * self.words);
-        self.arrived_bits.get((slot * self.words + at / 64) as usize) >> (at % 64) & 1 == 1
-    }
-
-    fn set<S: Surroundings>(&mut self, slot: u32, sequence: u32, value: bool) {
-        let at = sequence % (64 * self.words);
-        let word = self.arrived_bits.edit::<S>((slot * self.words + at / 64) as usize);
-        let mask = 1 << (at % 64);
-        *word = if value { *word | mask } else { *word & !mask };
     }
 
     /// A frame with data, or its header, has arrived.
@@ -118,7 +101,7 @@ impl Ethernet {
         };
         let receiver = *self.receivers.get(slot);
         let sequence = frame.sequence;
-        if sequence < receiver.expected || self.has(slot, sequence) {
+        if sequence < receiver.expected || self.arrived.has(slot, sequence) {
             self.traffic.edit::<S>(traffic).duplicates += u64::from(is_whole);
             self.answer(s, frame, FrameKind::Ack, Some(slot));
             return None;
@@ -140,12 +123,12 @@ impl Ethernet {
         let (mut expected, mut ahead) = (receiver.expected, receiver.ahead);
         if sequence == expected {
             expected += 1;
-            while ahead > 0 && self.has(slot, expected) {
-                self.set::<S>(slot, expected, false);
+            while ahead > 0 && self.arrived.has(slot, expected) {
+                self.arrived.put::<S>(slot, expected, false);
                 (expected, ahead) = (expected + 1, ahead - 1);
             }
         } else {
-            self.set::<S>(slot, sequence, true);
+            self.arrived.put::<S>(slot, sequence, true);
             ahead += 1;
         }
         let threshold = self.params.acknowledge_every;
@@ -169,11 +152,11 @@ impl Ethernet {
 
     /// Frees a complete receiver.
     fn close<S: Surroundings>(&mut self, slot: u32, node: u32) {
-        let nic = node - self.nodes.start;
+        let nic = node - self.first_node;
         let next = self.receivers.get(slot).next;
-        let mut at = self.nics.get(nic).receivers;
+        let mut at = self.flows.get(nic).receivers;
         if at == slot {
-            self.nics.edit::<S>(nic).receivers = next;
+            self.flows.edit::<S>(nic).receivers = next;
         } else {
             while self.receivers.get(at).next != slot {
                 at = self.receivers.get(at).next;
@@ -198,8 +181,8 @@ impl Ethernet {
             first = cumulative.max(frame.sequence.saturating_sub(63));
             if receiver.ahead > 0 {
                 // Beyond the range, bits are those of earlier packets.
-                let end = (cumulative + 64 * self.words).saturating_sub(first).min(64);
-                bitmap = (0..end).fold(0, |bits, i| bits | u64::from(self.has(slot, first + i)) << i);
+                let end = (cumulative + self.arrived.range()).saturating_sub(first).min(64);
+                bitmap = (0..end).fold(0, |bits, i| bits | u64::from(self.arrived.has(slot, first + i)) << i);
             }
             if kind == FrameKind::Ack {
                 self.receivers.edit::<S>(slot).unreported = 0;
@@ -221,7 +204,6 @@ impl Ethernet {
             ingress: NIL,
             ..*frame
         };
-        let answer = self.frames.allocate::<S>(answer);
-        self.send_control(s, frame.target - self.nodes.start, answer);
+        self.send_control(s, frame.target - self.first_node, answer);
     }
 }
