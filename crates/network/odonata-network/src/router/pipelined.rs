@@ -107,7 +107,7 @@ pub(crate) struct Pipelined {
     /// Per switch input, which of its virtual channels goes first among those for the same output.
     turns: Store<u8>,
     allocators: Allocators,
-    /// The instrument; stated facts are in [`PipelineObserver`](crate::observe::PipelineObserver).
+    /// Gets the facts of [`PipelineObserver`](crate::observe::PipelineObserver); the router does not read it.
     observer: FlitWaits,
     /// The next traffic class of each input port.
     input_classes: ClassScheduler,
