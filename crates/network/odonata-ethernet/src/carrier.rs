@@ -4,18 +4,18 @@
 //! the part in order, then its NICs.
 
 use crate::counters::{FlowRecord, PortCounters, RoceCounters, TransportCounters};
+use crate::credit::Pacer;
 use crate::frame::{Frame, FrameKind, Route};
-use crate::nic::Nic;
-use crate::notification::Notifier;
-use crate::pacing::Pace;
+use crate::nic::Turns;
+use crate::notification::Notifiers;
+use crate::pacing::Paces;
+use crate::packet_sets::PacketSets;
 use crate::params::Params;
-use crate::pfc::Ingress;
-use crate::port::{Port, PortPlan};
+use crate::port::Ports;
 use crate::receiver::Receiver;
 use crate::sender::Sender;
-use odonata_engine::random::Purpose;
-use odonata_engine::{GrowableStore, Mode, Pool, Store, Stream, Time};
-use odonata_topology::{Peer, Topology};
+use odonata_engine::{GrowableStore, Mode, NIL, Pool, Store, Time};
+use odonata_topology::Topology;
 use odonata_units::{Bandwidth, mix64};
 use std::ops::Range;
 
@@ -122,45 +122,52 @@ pub trait Links {
     fn nic(&self, node: u32) -> (Bandwidth, Time);
 }
 
-/// Ethernet of a part of a machine.
+/// The flows of a node.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct NodeFlows {
+    /// The number of the next flow from here.
+    pub(crate) next_number: u32,
+    /// The flows that arrive here, linked.
+    pub(crate) receivers: u32,
+    pub(crate) pacer: Pacer,
+}
+
+impl NodeFlows {
+    const NEW: NodeFlows = NodeFlows {
+        next_number: 0,
+        receivers: NIL,
+        pacer: Pacer::NEW,
+    };
+}
+
+/// Ethernet of a part of a machine: its transport, and the ports that carry its frames.
 #[derive(Debug)]
 pub struct Ethernet {
     pub(crate) params: Params,
-    pub(crate) routers: Range<u32>,
-    pub(crate) nodes: Range<u32>,
-    /// The first router port of the part, and how many there are.
-    pub(crate) first_port: u32,
-    pub(crate) switch_ports: u32,
-    pub(crate) plans: Vec<PortPlan>,
-    pub(crate) frames: Pool<Frame>,
-    pub(crate) ports: Store<Port>,
-    pub(crate) port_counters: Store<PortCounters>,
-    pub(crate) ingresses: Store<Ingress>,
-    pub(crate) nics: Store<Nic>,
+    pub(crate) first_node: u32,
+    pub(crate) ports: Ports,
+    pub(crate) turns: Turns,
+    pub(crate) flows: Store<NodeFlows>,
     pub(crate) senders: Pool<Sender>,
     pub(crate) receivers: Pool<Receiver>,
-    /// Words of 64 packets in the range of a flow; those of senders are twice as many.
-    pub(crate) words: u32,
-    pub(crate) sent_bits: GrowableStore<u64>,
-    pub(crate) arrived_bits: GrowableStore<u64>,
-    /// By slot of a sender, and of a receiver; only with DCQCN and Swift.
-    pub(crate) paces: GrowableStore<Pace>,
-    pub(crate) notifiers: GrowableStore<Notifier>,
+    /// Two sets of packets per sender, and one per receiver.
+    pub(crate) sent: PacketSets,
+    pub(crate) arrived: PacketSets,
+    pub(crate) paces: Paces,
+    pub(crate) notifiers: Notifiers,
     pub(crate) traffic: Store<TransportCounters>,
     pub(crate) roce: Store<RoceCounters>,
     pub(crate) recorded: Store<u32>,
     pub(crate) records: GrowableStore<FlowRecord>,
 }
 odonata_engine::journalled!(Ethernet {
-    frames,
     ports,
-    port_counters,
-    ingresses,
-    nics,
+    turns,
+    flows,
     senders,
     receivers,
-    sent_bits,
-    arrived_bits,
+    sent,
+    arrived,
     paces,
     notifiers,
     traffic,
@@ -171,18 +178,16 @@ odonata_engine::journalled!(Ethernet {
 
 impl Ethernet {
     /// Bytes per router port of an idle Ethernet.
-    pub const BYTES_PER_PORT: usize = Self::PORT + size_of::<Ingress>();
+    pub const BYTES_PER_PORT: usize = Ports::BYTES_PER_PORT + Ports::BYTES_PER_INPUT;
 
     /// Bytes per node of an idle Ethernet.
-    pub const BYTES_PER_NODE: usize = Self::PORT + size_of::<Nic>();
-
-    const PORT: usize = size_of::<PortPlan>() + size_of::<Port>() + size_of::<PortCounters>();
+    pub const BYTES_PER_NODE: usize = Ports::BYTES_PER_PORT + Turns::BYTES_PER_NIC + size_of::<NodeFlows>();
 
     /// Bytes per flow in flight: both halves and the bits of its packets.
     pub fn bytes_per_flow(params: &Params) -> usize {
         let bits = 3 * params.range() as usize / 8;
         let pacing = if params.is_paced {
-            size_of::<Pace>() + size_of::<Notifier>()
+            Paces::BYTES_PER_FLOW + Notifiers::BYTES_PER_FLOW
         } else {
             0
         };
@@ -197,58 +202,21 @@ impl Ethernet {
         links: &dyn Links,
         traffics: u16,
     ) -> Ethernet {
-        let switch_ports = topology.ports_of_routers(routers.clone());
-        let plan = |(bandwidth, latency): (Bandwidth, Time), peer, process| {
-            // Queues of slower links are shorter in proportion.
-            let scale = bandwidth.0 / 1e12 / params.rate;
-            let scaled = |bytes: u64| (bytes as f64 * scale).round() as u64;
-            let full = u64::from(params.payload + params.header);
-            let is_paced = params.has_credit && matches!(peer, Peer::Node(_));
-            PortPlan {
-                ps_per_byte: bandwidth.ps_per_byte(),
-                latency,
-                peer,
-                process,
-                queue: scaled(params.queue).max(full),
-                // Receivers that grant credit need no marks at their own link.
-                low: if is_paced { u64::MAX } else { scaled(params.low) },
-                high: if is_paced { u64::MAX } else { scaled(params.high) },
-            }
-        };
-        let of_ports = switch_ports
-            .clone()
-            .map(|port| plan(links.port(port), topology.peer(port), topology.router_of_port(port)));
-        let of_nics = nodes.clone().map(|node| {
-            let (router, port) = (topology.node_router(node), topology.node_port(node));
-            plan(links.nic(node), Peer::Router { router, port }, router)
-        });
-        let plans: Vec<PortPlan> = of_ports.chain(of_nics).collect();
-        let stream = |port: u64| Stream::new(params.seed, 1 << 63 | port, Purpose::Ethernet);
-        let nics = u64::from(topology.ports()) + u64::from(nodes.start)..;
-        let numbers = switch_ports.clone().map(u64::from).chain(nics);
-        let ports: Vec<Port> = numbers.take(plans.len()).map(|port| Port::new(stream(port))).collect();
         Ethernet {
-            first_port: switch_ports.start,
-            switch_ports: switch_ports.len() as u32,
-            ports: Store::from_vec(ports),
-            port_counters: Store::filled(plans.len(), PortCounters::default()),
-            ingresses: Store::filled(switch_ports.len(), Ingress::default()),
-            nics: Store::filled(nodes.len(), Nic::NEW),
-            plans,
-            frames: Pool::new(),
+            ports: Ports::new(&params, topology, (routers, nodes.clone()), links),
+            turns: Turns::new(nodes.len()),
+            flows: Store::filled(nodes.len(), NodeFlows::NEW),
             senders: Pool::new(),
             receivers: Pool::new(),
-            words: params.range() / 64,
-            sent_bits: GrowableStore::new(),
-            arrived_bits: GrowableStore::new(),
-            paces: GrowableStore::new(),
-            notifiers: GrowableStore::new(),
+            sent: PacketSets::new(params.range()),
+            arrived: PacketSets::new(params.range()),
+            paces: Paces::new(&params),
+            notifiers: Notifiers::new(&params),
             traffic: Store::filled(usize::from(traffics), TransportCounters::default()),
             roce: Store::filled(usize::from(traffics), RoceCounters::default()),
             recorded: Store::filled(1, 0),
             records: GrowableStore::new(),
-            routers,
-            nodes,
+            first_node: nodes.start,
             params,
         }
     }
@@ -259,10 +227,16 @@ impl Ethernet {
         match kind {
             Kind::Arrived => self.arrived(s, process, index),
             Kind::Delivered => return self.delivered(s, index),
-            Kind::Transmitted => self.transmitted(s, index),
+            Kind::Transmitted => {
+                let nic = self.ports.transmitted(s, index);
+                nic.into_iter().for_each(|nic| self.serve_nic(s, nic));
+            }
             Kind::Timer => self.timer(s, index),
             Kind::Pace => self.pace(s, index),
-            Kind::Pause | Kind::Resume => self.signalled(s, index, kind == Kind::Pause),
+            Kind::Pause | Kind::Resume => {
+                let nic = self.ports.signalled(s, index, kind == Kind::Pause);
+                nic.into_iter().for_each(|nic| self.serve_nic(s, nic));
+            }
             Kind::Paced => self.paced(s, index),
             Kind::Notify => self.notify(s, index),
             Kind::Open => debug_assert!(false, "the fabric opens flows"),
@@ -272,37 +246,80 @@ impl Ethernet {
 
     /// Receives from another part; returns the event of its arrival.
     pub fn receive<M: Mode>(&mut self, remote: Remote) -> Event {
-        match remote {
-            Remote::Frame(frame) => Event::new(Kind::Arrived, self.frames.allocate::<M>(frame)),
-            Remote::Pause { port, pause } => {
-                let kind = if pause { Kind::Pause } else { Kind::Resume };
-                Event::new(kind, port - self.first_port)
+        self.ports.receive::<M>(remote)
+    }
+
+    /// Lets flow `sender` have its turns if it may send.
+    pub(crate) fn offer<S: Surroundings>(&mut self, s: &mut S, sender: u32) {
+        let flow = self.senders.get(sender);
+        if flow.is_queued || !self.may_send(sender) {
+            return;
+        }
+        let nic = flow.source - self.first_node;
+        self.turns.join::<S>(nic, &mut self.senders, sender);
+        self.serve_nic(s, nic);
+    }
+
+    /// Sends control frame `frame` of local node `nic`.
+    pub(crate) fn send_control<S: Surroundings>(&mut self, s: &mut S, nic: u32, frame: Frame) {
+        let frame = self.ports.frames.allocate::<S>(frame);
+        self.turns.push_control::<S>(nic, &mut self.ports.frames, frame);
+        self.serve_nic(s, nic);
+    }
+
+    /// Starts the next transmission of a NIC if it is idle.
+    fn serve_nic<S: Surroundings>(&mut self, s: &mut S, nic: u32) {
+        if !self.ports.is_nic_idle(nic) {
+            return;
+        }
+        if self.ports.is_nic_paused(nic) {
+            return self.serve_paused_nic(s, nic);
+        }
+        if self.turns.is_for_data::<S>(nic) {
+            while let Some(sender) = self.turns.next_flow::<S>(nic, &mut self.senders) {
+                if !self.may_send(sender) {
+                    continue;
+                }
+                let packet = self.next_packet(s, sender);
+                let frame = self.ports.frames.allocate::<S>(packet);
+                if self.may_send(sender) {
+                    self.turns.join::<S>(nic, &mut self.senders, sender);
+                }
+                return self.ports.send_from_nic(s, nic, frame);
             }
+        }
+        if let Some(frame) = self.turns.next_control::<S>(nic, &self.ports.frames) {
+            self.ports.send_from_nic(s, nic, frame);
+        }
+    }
+
+    /// Sends the first control frame that pauses do not stop; only DCQCN has them.
+    fn serve_paused_nic<S: Surroundings>(&mut self, s: &mut S, nic: u32) {
+        if self.params.dcqcn.is_none() {
+            return;
+        }
+        if let Some(frame) = self.turns.next_unpaused::<S>(nic, &mut self.ports.frames) {
+            self.ports.send_from_nic(s, nic, frame);
         }
     }
 
     /// `frame` is at switch `router`.
     fn arrived<S: Surroundings>(&mut self, s: &mut S, router: u32, frame: u32) {
-        self.enters_switch(s, frame);
-        let it = self.frames.get(frame);
+        self.ports.enters_switch(s, frame);
+        let it = self.ports.frames.get(frame);
         let salt = mix64(self.params.seed ^ 0x7361_6c74 ^ u64::from(router) << 32);
         let hash = mix64(it.hash ^ mix64(u64::from(it.entropy)) ^ salt);
-        let (ports, first) = (&self.ports, self.first_port);
-        let load = |port: u32| {
-            let port = ports.get(port - first);
-            port.data_bytes + port.control_bytes
-        };
-        let (port, route) = s.route(router, it.target, it.route, hash, &load);
+        let (port, route) = s.route(router, it.target, it.route, hash, &|port| self.ports.load(port));
         if route != it.route {
-            self.frames.edit::<S>(frame).route = route;
+            self.ports.frames.edit::<S>(frame).route = route;
         }
-        self.enqueue(s, port - self.first_port, frame);
+        self.ports.enqueue(s, &mut self.traffic, port, frame);
     }
 
     /// `frame` is at its node.
     fn delivered<S: Surroundings>(&mut self, s: &mut S, frame: u32) -> Option<Outcome> {
-        let copy = *self.frames.get(frame);
-        self.frames.free::<S>(frame);
+        let copy = *self.ports.frames.get(frame);
+        self.ports.frames.free::<S>(frame);
         match copy.kind {
             FrameKind::Data | FrameKind::Trimmed => self.received(s, &copy),
             FrameKind::Ack => self.acknowledged(s, &copy),
@@ -323,7 +340,7 @@ impl Ethernet {
 
     /// Counters of router ports in order, then of NICs.
     pub fn port_counters(&self) -> impl Iterator<Item = &PortCounters> {
-        self.port_counters.iter()
+        self.ports.counters.iter()
     }
 
     /// Counters by traffic.
@@ -349,7 +366,7 @@ impl Ethernet {
     /// Says how many there are.
     pub fn audit(&self) -> Result<(), String> {
         let left = [
-            (self.frames.live(), "frames are still in the network"),
+            (self.ports.frames.live(), "frames are still in the network"),
             (self.senders.live(), "flows were not acknowledged"),
             (self.receivers.live(), "flows did not arrive"),
         ];
@@ -357,11 +374,6 @@ impl Ethernet {
             Some((count, what)) => Err(format!("{count} {what}")),
             None => Ok(()),
         }
-    }
-
-    /// The logical process of local node `node`.
-    pub(crate) fn process_of(&self, node: u32) -> u32 {
-        self.plans[(self.switch_ports + node - self.nodes.start) as usize].process
     }
 
     /// The parameters.

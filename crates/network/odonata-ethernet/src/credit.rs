@@ -103,24 +103,24 @@ impl Ethernet {
         if !self.params.has_credit {
             return;
         }
-        let nic = frame.target - self.nodes.start;
+        let nic = frame.target - self.first_node;
         let grants = self.receivers.get(receiver).grants;
         let is_new = frame.received > grants.wanted;
         if grants.turn == 0 && (is_new || frame.kind == FrameKind::Trimmed) {
-            let turn = self.nics.edit::<S>(nic).pacer.next_turn();
+            let turn = self.flows.edit::<S>(nic).pacer.next_turn();
             self.receivers.edit::<S>(receiver).grants.turn = turn;
         }
         if is_new {
             self.receivers.edit::<S>(receiver).grants.wanted = frame.received;
         }
-        if self.receivers.get(receiver).grants.turn != 0 && !self.nics.get(nic).pacer.is_running {
+        if self.receivers.get(receiver).grants.turn != 0 && !self.flows.get(nic).pacer.is_running {
             self.pace(s, nic);
         }
     }
 
     /// The flow of local node `nic` with the lowest place by `place`.
     fn first(&self, nic: u32, place: impl Fn(&Grants) -> u64) -> Option<u32> {
-        let (mut slot, mut first) = (self.nics.get(nic).receivers, None);
+        let (mut slot, mut first) = (self.flows.get(nic).receivers, None);
         while slot != NIL {
             let receiver = self.receivers.get(slot);
             let turn = place(&receiver.grants);
@@ -136,10 +136,10 @@ impl Ethernet {
     pub(crate) fn pace<S: Surroundings>(&mut self, s: &mut S, nic: u32) {
         let demanding = self.first(nic, |grants| grants.turn);
         let Some(slot) = demanding.or_else(|| self.first(nic, |grants| grants.idle_turn)) else {
-            self.nics.edit::<S>(nic).pacer.is_running = false;
+            self.flows.edit::<S>(nic).pacer.is_running = false;
             return;
         };
-        let pacer = &mut self.nics.edit::<S>(nic).pacer;
+        let pacer = &mut self.flows.edit::<S>(nic).pacer;
         pacer.is_running = true;
         let next = pacer.next_turn();
         let most = self.params.window as u64;
@@ -167,11 +167,10 @@ impl Ethernet {
             bytes: self.params.control,
             ..Frame::control(FrameKind::Pull, flow, (sender, slot), next as u16)
         };
-        let pull = self.frames.allocate::<S>(pull);
         self.send_control(s, nic, pull);
         let bytes = if granted == 0 { EMPTY_PULL } else { granted };
         let takes = Time::from_ps_f64(bytes as f64 / self.params.rate / SHARE);
-        let process = self.process_of(self.nodes.start + nic);
+        let process = self.ports.process_of_nic(nic);
         let at = s.now() + takes;
         s.send(process, at, Event::new(Kind::Pace, nic));
     }

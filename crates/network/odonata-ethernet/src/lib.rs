@@ -14,6 +14,7 @@
 //! | `port` | output queues: store and forward, trimming, ECN, strict priority of control frames |
 //! | `pfc` | priority flow control per input port |
 //! | `nic` | which flow of a node sends next |
+//! | `packet_sets` | sets of packets of flows |
 //! | `sender` | selective retransmission, timeouts |
 //! | `receiver` | acknowledgments, duplicates, completion |
 //! | `window` | congestion control of the sender: constant windows and NSCC |
@@ -37,6 +38,7 @@ mod frame;
 mod nic;
 mod notification;
 mod pacing;
+mod packet_sets;
 mod params;
 mod pfc;
 mod port;

@@ -1,135 +1,109 @@
-//! NICs: flows of a node take turns packet by packet; ten control frames go for one packet where both wait.
+//! Turns of NICs: flows of a node take turns packet by packet; ten control frames go for one packet where both wait.
 
-use crate::carrier::{Ethernet, Surroundings};
-use crate::credit::Pacer;
-use crate::port::Serving;
-use odonata_engine::{List, NIL};
+use crate::frame::Frame;
+use crate::sender::Sender;
+use odonata_engine::{List, Mode, Pool, Store};
 
 /// Turns of control frames and one of data.
 const TURNS: u8 = 11;
 
-/// The state of a NIC beside that of its port.
+/// What waits at a NIC.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Nic {
+struct Waiting {
     /// Flows that could send when they joined.
     flows: List,
     control: List,
     turn: u8,
-    /// The number of the next flow.
-    pub(crate) next_number: u32,
-    /// The flows that arrive here, linked.
-    pub(crate) receivers: u32,
-    pub(crate) pacer: Pacer,
     /// Flows in turn.
-    pub(crate) active: u32,
+    active: u32,
 }
 
-impl Nic {
-    pub(crate) const NEW: Nic = Nic {
-        flows: List::EMPTY,
-        control: List::EMPTY,
-        turn: 0,
-        next_number: 0,
-        receivers: NIL,
-        pacer: Pacer::NEW,
-        active: 0,
-    };
+/// The turns of the NICs of a part.
+#[derive(Debug)]
+pub(crate) struct Turns {
+    nics: Store<Waiting>,
 }
+odonata_engine::journalled!(Turns { nics });
 
-impl Ethernet {
-    /// Lets flow `sender` have its turns if it may send.
-    pub(crate) fn offer<S: Surroundings>(&mut self, s: &mut S, sender: u32) {
-        let flow = self.senders.get(sender);
-        if flow.is_queued || !self.may_send(sender) {
-            return;
+impl Turns {
+    pub(crate) const BYTES_PER_NIC: usize = size_of::<Waiting>();
+
+    /// Of `nics` idle NICs.
+    pub(crate) fn new(nics: usize) -> Turns {
+        let idle = Waiting {
+            flows: List::EMPTY,
+            control: List::EMPTY,
+            turn: 0,
+            active: 0,
+        };
+        Turns {
+            nics: Store::filled(nics, idle),
         }
-        let nic = flow.source - self.nodes.start;
-        self.join(s, nic, sender);
-        self.serve_nic(s, nic);
     }
 
-    fn join<S: Surroundings>(&mut self, _: &S, nic: u32, sender: u32) {
-        self.senders.edit::<S>(sender).is_queued = true;
+    /// Flows of `nic` in turn.
+    pub(crate) fn flows(&self, nic: u32) -> u32 {
+        self.nics.get(nic).active
+    }
+
+    /// Flow `sender` takes turns at `nic`.
+    pub(crate) fn join<M: Mode>(&mut self, nic: u32, senders: &mut Pool<Sender>, sender: u32) {
+        senders.edit::<M>(sender).is_queued = true;
         let mut flows = self.nics.get(nic).flows;
-        flows.push::<S, _>(&mut self.senders, sender);
-        let state = self.nics.edit::<S>(nic);
+        flows.push::<M, _>(senders, sender);
+        let state = self.nics.edit::<M>(nic);
         state.flows = flows;
         state.active += 1;
     }
 
-    /// Takes a complete flow out of its turn.
-    pub(crate) fn forget_turn<S: Surroundings>(&mut self, sender: u32) {
-        let (source, number) = self.senders.get(sender).flow();
-        let nic = source - self.nodes.start;
+    /// Takes flow `flow`, by its source and number, out of its turn at `nic`.
+    pub(crate) fn leave<M: Mode>(&mut self, nic: u32, senders: &mut Pool<Sender>, flow: (u32, u32)) {
         let mut flows = self.nics.get(nic).flows;
-        flows.remove_first::<S, _>(&mut self.senders, |other| other.flow() == (source, number));
-        let state = self.nics.edit::<S>(nic);
+        flows.remove_first::<M, _>(senders, |other| other.flow() == flow);
+        let state = self.nics.edit::<M>(nic);
         state.flows = flows;
         state.active -= 1;
     }
 
-    /// Sends control frame `frame` of local node `nic`.
-    pub(crate) fn send_control<S: Surroundings>(&mut self, s: &mut S, nic: u32, frame: u32) {
+    /// Control frame `frame` waits at `nic`.
+    pub(crate) fn push_control<M: Mode>(&mut self, nic: u32, frames: &mut Pool<Frame>, frame: u32) {
         let mut control = self.nics.get(nic).control;
-        control.push::<S, _>(&mut self.frames, frame);
-        self.nics.edit::<S>(nic).control = control;
-        self.serve_nic(s, nic);
+        control.push::<M, _>(frames, frame);
+        self.nics.edit::<M>(nic).control = control;
     }
 
-    /// Starts the next transmission of a NIC if it is idle.
-    pub(crate) fn serve_nic<S: Surroundings>(&mut self, s: &mut S, nic: u32) {
-        let port = self.switch_ports + nic;
-        if self.ports.get(port).serving != Serving::Nothing {
-            return;
+    /// Whether the next turn at `nic` is one of data.
+    pub(crate) fn is_for_data<M: Mode>(&mut self, nic: u32) -> bool {
+        let state = self.nics.edit::<M>(nic);
+        if state.flows.is_empty() || state.control.is_empty() {
+            return !state.flows.is_empty();
         }
-        if self.ports.get(port).is_paused() {
-            return self.serve_paused_nic(s, nic);
-        }
-        let state = self.nics.edit::<S>(nic);
-        let mut takes_data = !state.flows.is_empty();
-        if takes_data && !state.control.is_empty() {
-            state.turn = (state.turn + 1) % TURNS;
-            takes_data = state.turn == 0;
-        }
-        if takes_data {
-            while let Some(sender) = self.nics.edit::<S>(nic).flows.pop(&self.senders) {
-                self.nics.edit::<S>(nic).active -= 1;
-                self.senders.edit::<S>(sender).is_queued = false;
-                if !self.may_send(sender) {
-                    continue;
-                }
-                let frame = self.next_packet(s, sender);
-                if self.may_send(sender) {
-                    self.join(s, nic, sender);
-                }
-                return self.transmit_from_nic(s, port, frame);
-            }
-        }
-        let state = self.nics.edit::<S>(nic);
-        if let Some(frame) = state.control.pop(&self.frames) {
-            self.transmit_from_nic(s, port, frame);
-        }
+        state.turn = (state.turn + 1) % TURNS;
+        state.turn == 0
     }
 
-    /// Sends the first control frame that pauses do not stop.
-    fn serve_paused_nic<S: Surroundings>(&mut self, s: &mut S, nic: u32) {
+    /// Takes the flow whose turn it is at `nic` out of its turn.
+    pub(crate) fn next_flow<M: Mode>(&mut self, nic: u32, senders: &mut Pool<Sender>) -> Option<u32> {
+        let state = self.nics.edit::<M>(nic);
+        let sender = state.flows.pop(senders)?;
+        state.active -= 1;
+        senders.edit::<M>(sender).is_queued = false;
+        Some(sender)
+    }
+
+    /// Takes the first control frame of `nic`.
+    pub(crate) fn next_control<M: Mode>(&mut self, nic: u32, frames: &Pool<Frame>) -> Option<u32> {
+        self.nics.edit::<M>(nic).control.pop(frames)
+    }
+
+    /// Takes the first control frame of `nic` that pauses do not stop.
+    pub(crate) fn next_unpaused<M: Mode>(&mut self, nic: u32, frames: &mut Pool<Frame>) -> Option<u32> {
         let mut control = self.nics.get(nic).control;
-        if control.is_empty() || self.params.dcqcn.is_none() {
-            return;
+        if control.is_empty() {
+            return None;
         }
-        let first = control.remove_first::<S, _>(&mut self.frames, |frame| !frame.is_lossless());
-        if let Some(frame) = first {
-            self.nics.edit::<S>(nic).control = control;
-            self.transmit_from_nic(s, self.switch_ports + nic, frame);
-        }
-    }
-
-    fn transmit_from_nic<S: Surroundings>(&mut self, s: &mut S, port: u32, frame: u32) {
-        let mut data = List::EMPTY;
-        data.push::<S, _>(&mut self.frames, frame);
-        let bytes = u64::from(self.frames.get(frame).bytes);
-        let state = self.ports.edit::<S>(port);
-        (state.data, state.data_bytes) = (data, bytes);
-        self.transmit(s, port, Serving::Data, frame);
+        let frame = control.remove_first::<M, _>(frames, |frame| !frame.is_lossless())?;
+        self.nics.edit::<M>(nic).control = control;
+        Some(frame)
     }
 }

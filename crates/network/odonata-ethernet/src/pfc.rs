@@ -3,7 +3,8 @@
 //! the cable and stops no transmission that has begun. The buffer beyond the threshold is unlimited, so nothing is
 //! lost.
 
-use crate::carrier::{Ethernet, Event, Kind, Remote, Surroundings};
+use crate::carrier::{Event, Kind, Remote, Surroundings};
+use crate::port::Ports;
 use odonata_engine::Time;
 use odonata_topology::Peer;
 
@@ -14,10 +15,10 @@ pub(crate) struct Ingress {
     pauses: bool,
 }
 
-impl Ethernet {
+impl Ports {
     /// `frame` has entered the switch of its input.
     pub(crate) fn enters_switch<S: Surroundings>(&mut self, s: &mut S, frame: u32) {
-        let Some((above, _)) = self.params.pause else {
+        let Some((above, _)) = self.pause else {
             return;
         };
         let frame = self.frames.get(frame);
@@ -29,14 +30,14 @@ impl Ethernet {
         ingress.bytes += u64::from(frame.bytes);
         if ingress.bytes > above && !ingress.pauses {
             ingress.pauses = true;
-            self.port_counters.edit::<S>(port).pauses += 1;
+            self.counters.edit::<S>(port).pauses += 1;
             self.signal(s, port, true);
         }
     }
 
     /// `frame` has left the switch of its input.
     pub(crate) fn leaves_switch<S: Surroundings>(&mut self, s: &mut S, frame: u32) {
-        let Some((_, below)) = self.params.pause else {
+        let Some((_, below)) = self.pause else {
             return;
         };
         let frame = self.frames.get(frame);
@@ -59,7 +60,7 @@ impl Ethernet {
         let kind = if pause { Kind::Pause } else { Kind::Resume };
         match plan.peer {
             Peer::Node(node) => {
-                let nic = self.switch_ports + node - self.nodes.start;
+                let nic = self.switch_ports + node - self.first_node;
                 s.send(plan.process, at, Event::new(kind, nic));
             }
             Peer::Router { router, port } if self.routers.contains(&router) => {
@@ -70,19 +71,16 @@ impl Ethernet {
         }
     }
 
-    /// Local port or NIC `port` must pause, or may go on.
-    pub(crate) fn signalled<S: Surroundings>(&mut self, s: &mut S, port: u32, pause: bool) {
+    /// Local port or NIC `port` must pause, or may go on. Returns the local node that may send now, if it is the port of one.
+    pub(crate) fn signalled<S: Surroundings>(&mut self, s: &mut S, port: u32, pause: bool) -> Option<u32> {
         let now = s.now();
         let state = self.ports.edit::<S>(port);
         if pause {
             state.paused = now;
-            return;
+            return None;
         }
         let since = std::mem::replace(&mut state.paused, Time::NEVER);
-        self.port_counters.edit::<S>(port).paused += Time(now.0.saturating_sub(since.0));
-        match port < self.switch_ports {
-            true => self.start(s, port),
-            false => self.serve_nic(s, port - self.switch_ports),
-        }
+        self.counters.edit::<S>(port).paused += Time(now.0.saturating_sub(since.0));
+        self.go_on(s, port)
     }
 }

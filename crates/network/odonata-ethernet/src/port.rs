@@ -6,14 +6,20 @@
 //! low latency and high performance", SIGCOMM 2017). ECN marks at departure by the bytes left behind, with a
 //! probability that is linear between two thresholds.
 
-use crate::carrier::{Ethernet, Event, Kind, Remote, Surroundings};
+use crate::carrier::{Event, Kind, Links, Remote, Surroundings};
+use crate::counters::{PortCounters, TransportCounters};
 use crate::frame::{Frame, FrameKind};
-use odonata_engine::{List, NIL, Stream, Time};
-use odonata_topology::Peer;
+use crate::params::Params;
+use crate::pfc::Ingress;
+use odonata_engine::random::Purpose;
+use odonata_engine::{List, Mode, NIL, Pool, Store, Stream, Time};
+use odonata_topology::{Peer, Topology};
+use odonata_units::Bandwidth;
+use std::ops::Range;
 
 /// What a port transmits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) enum Serving {
+enum Serving {
     Nothing,
     Data,
     Control,
@@ -22,18 +28,18 @@ pub(crate) enum Serving {
 /// The state of an output port or of a NIC, whose list of data holds only the frame in transmission.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Port {
-    pub(crate) data: List,
-    pub(crate) control: List,
-    pub(crate) data_bytes: u64,
-    pub(crate) control_bytes: u64,
-    pub(crate) serving: Serving,
+    data: List,
+    control: List,
+    data_bytes: u64,
+    control_bytes: u64,
+    serving: Serving,
     /// Since when it is paused; [`Time::NEVER`] if it is not.
     pub(crate) paused: Time,
-    pub(crate) stream: Stream,
+    stream: Stream,
 }
 
 impl Port {
-    pub(crate) fn new(stream: Stream) -> Port {
+    fn new(stream: Stream) -> Port {
         Port {
             data: List::EMPTY,
             control: List::EMPTY,
@@ -45,7 +51,7 @@ impl Port {
         }
     }
 
-    pub(crate) fn is_paused(&self) -> bool {
+    fn is_paused(&self) -> bool {
         self.paused != Time::NEVER
     }
 }
@@ -53,32 +59,179 @@ impl Port {
 /// The constants of a port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PortPlan {
-    pub(crate) ps_per_byte: f64,
+    ps_per_byte: f64,
     pub(crate) latency: Time,
     /// The other end; the logical process of this one.
     pub(crate) peer: Peer,
     pub(crate) process: u32,
     /// Most bytes of data; thresholds of ECN.
-    pub(crate) queue: u64,
-    pub(crate) low: u64,
-    pub(crate) high: u64,
+    queue: u64,
+    low: u64,
+    high: u64,
 }
 
 impl PortPlan {
-    pub(crate) fn time_for(&self, bytes: u32) -> Time {
+    fn time_for(&self, bytes: u32) -> Time {
         Time::from_ps_f64(f64::from(bytes) * self.ps_per_byte)
     }
 }
 
-impl Ethernet {
-    /// `frame` joins a queue of output `port` of a switch.
-    pub(crate) fn enqueue<S: Surroundings>(&mut self, s: &mut S, port: u32, frame: u32) {
+/// The ports of a part, those of its switches in order and then its NICs, and the frames in the network.
+#[derive(Debug)]
+pub(crate) struct Ports {
+    /// Bytes of a frame without data.
+    control: u32,
+    trimming: bool,
+    /// See [`Params::probability`].
+    probability: f64,
+    marks: bool,
+    /// See [`Params::pause`].
+    pub(crate) pause: Option<(u64, u64)>,
+    pub(crate) routers: Range<u32>,
+    pub(crate) first_node: u32,
+    /// The first router port of the part, and how many there are.
+    pub(crate) first_port: u32,
+    pub(crate) switch_ports: u32,
+    pub(crate) plans: Vec<PortPlan>,
+    pub(crate) frames: Pool<Frame>,
+    pub(crate) ports: Store<Port>,
+    pub(crate) counters: Store<PortCounters>,
+    pub(crate) ingresses: Store<Ingress>,
+}
+odonata_engine::journalled!(Ports {
+    frames,
+    ports,
+    counters,
+    ingresses
+});
+
+impl Ports {
+    /// Bytes per port of a switch or NIC, and those per port of a switch for what comes in by it.
+    pub(crate) const BYTES_PER_PORT: usize = size_of::<PortPlan>() + size_of::<Port>() + size_of::<PortCounters>();
+    pub(crate) const BYTES_PER_INPUT: usize = size_of::<Ingress>();
+
+    /// The idle ports of `routers` and their `nodes`.
+    pub(crate) fn new(
+        params: &Params,
+        topology: &Topology,
+        (routers, nodes): (Range<u32>, Range<u32>),
+        links: &dyn Links,
+    ) -> Ports {
+        let switch_ports = topology.ports_of_routers(routers.clone());
+        let plan = |(bandwidth, latency): (Bandwidth, Time), peer, process| {
+            // Queues of slower links are shorter in proportion.
+            let scale = bandwidth.0 / 1e12 / params.rate;
+            let scaled = |bytes: u64| (bytes as f64 * scale).round() as u64;
+            let full = u64::from(params.payload + params.header);
+            let is_paced = params.has_credit && matches!(peer, Peer::Node(_));
+            PortPlan {
+                ps_per_byte: bandwidth.ps_per_byte(),
+                latency,
+                peer,
+                process,
+                queue: scaled(params.queue).max(full),
+                // Receivers that grant credit need no marks at their own link.
+                low: if is_paced { u64::MAX } else { scaled(params.low) },
+                high: if is_paced { u64::MAX } else { scaled(params.high) },
+            }
+        };
+        let of_ports = switch_ports
+            .clone()
+            .map(|port| plan(links.port(port), topology.peer(port), topology.router_of_port(port)));
+        let of_nics = nodes.clone().map(|node| {
+            let (router, port) = (topology.node_router(node), topology.node_port(node));
+            plan(links.nic(node), Peer::Router { router, port }, router)
+        });
+        let plans: Vec<PortPlan> = of_ports.chain(of_nics).collect();
+        let stream = |port: u64| Stream::new(params.seed, 1 << 63 | port, Purpose::Ethernet);
+        let nics = u64::from(topology.ports()) + u64::from(nodes.start)..;
+        let numbers = switch_ports.clone().map(u64::from).chain(nics);
+        let ports: Vec<Port> = numbers.take(plans.len()).map(|port| Port::new(stream(port))).collect();
+        Ports {
+            control: params.control,
+            trimming: params.trimming,
+            probability: params.probability,
+            marks: params.marks,
+            pause: params.pause,
+            routers,
+            first_node: nodes.start,
+            first_port: switch_ports.start,
+            switch_ports: switch_ports.len() as u32,
+            frames: Pool::new(),
+            ports: Store::from_vec(ports),
+            counters: Store::filled(plans.len(), PortCounters::default()),
+            ingresses: Store::filled(switch_ports.len(), Ingress::default()),
+            plans,
+        }
+    }
+
+    /// Receives from another part; returns the event of its arrival.
+    pub(crate) fn receive<M: Mode>(&mut self, remote: Remote) -> Event {
+        match remote {
+            Remote::Frame(frame) => Event::new(Kind::Arrived, self.frames.allocate::<M>(frame)),
+            Remote::Pause { port, pause } => {
+                let kind = if pause { Kind::Pause } else { Kind::Resume };
+                Event::new(kind, port - self.first_port)
+            }
+        }
+    }
+
+    /// Bytes that wait at output `port` of the machine.
+    pub(crate) fn load(&self, port: u32) -> u64 {
+        let port = self.ports.get(port - self.first_port);
+        port.data_bytes + port.control_bytes
+    }
+
+    /// The logical process of local node `nic`.
+    pub(crate) fn process_of_nic(&self, nic: u32) -> u32 {
+        self.plans[(self.switch_ports + nic) as usize].process
+    }
+
+    /// Whether local node `nic` transmits nothing.
+    pub(crate) fn is_nic_idle(&self, nic: u32) -> bool {
+        self.ports.get(self.switch_ports + nic).serving == Serving::Nothing
+    }
+
+    /// Whether its switch has paused local node `nic`.
+    pub(crate) fn is_nic_paused(&self, nic: u32) -> bool {
+        self.ports.get(self.switch_ports + nic).is_paused()
+    }
+
+    /// Begins to transmit `frame` from local node `nic`, which [is idle](Self::is_nic_idle).
+    pub(crate) fn send_from_nic<S: Surroundings>(&mut self, s: &mut S, nic: u32, frame: u32) {
+        let port = self.switch_ports + nic;
+        let mut data = List::EMPTY;
+        data.push::<S, _>(&mut self.frames, frame);
+        let bytes = u64::from(self.frames.get(frame).bytes);
+        let state = self.ports.edit::<S>(port);
+        (state.data, state.data_bytes) = (data, bytes);
+        self.transmit(s, port, Serving::Data, frame);
+    }
+
+    /// The node of local port `port` if it is a NIC, which may send now; a switch's port starts its next transmission.
+    pub(crate) fn go_on<S: Surroundings>(&mut self, s: &mut S, port: u32) -> Option<u32> {
+        let nic = port.checked_sub(self.switch_ports);
+        if nic.is_none() {
+            self.start(s, port);
+        }
+        nic
+    }
+
+    /// `frame` joins a queue of output `port` of the machine, or is lost, which `traffic` counts.
+    pub(crate) fn enqueue<S: Surroundings>(
+        &mut self,
+        s: &mut S,
+        traffic: &mut Store<TransportCounters>,
+        port: u32,
+        frame: u32,
+    ) {
+        let port = port - self.first_port;
         let plan = self.plans[port as usize];
         let arriving = *self.frames.get(frame);
-        let shares = self.params.pause.is_some();
+        let shares = self.pause.is_some();
         let state = self.ports.edit::<S>(port);
         if !(arriving.is_data() || shares && arriving.is_lossless()) {
-            return self.enqueue_control(s, port, frame);
+            return self.enqueue_control(s, traffic, port, frame);
         }
         let is_full = !shares && state.data_bytes + u64::from(arriving.bytes) > plan.queue;
         if !is_full {
@@ -88,7 +241,7 @@ impl Ethernet {
             let state = self.ports.edit::<S>(port);
             state.data = list;
             let waiting = state.data_bytes;
-            let counters = self.port_counters.edit::<S>(port);
+            let counters = self.counters.edit::<S>(port);
             counters.most = counters.most.max(waiting);
             return self.start(s, port);
         }
@@ -102,26 +255,32 @@ impl Ethernet {
             *self.frames.edit::<S>(newest) = Frame { next: NIL, ..arriving };
             *self.frames.edit::<S>(frame) = loses;
         }
-        let counters = self.port_counters.edit::<S>(port);
-        if !self.params.trimming {
+        let counters = self.counters.edit::<S>(port);
+        if !self.trimming {
             counters.dropped += 1;
-            self.traffic.edit::<S>(u32::from(loses.traffic)).dropped += 1;
+            traffic.edit::<S>(u32::from(loses.traffic)).dropped += 1;
             self.frames.free::<S>(frame);
             return;
         }
         counters.trimmed += 1;
-        self.traffic.edit::<S>(u32::from(loses.traffic)).trimmed += 1;
+        traffic.edit::<S>(u32::from(loses.traffic)).trimmed += 1;
         let lost = self.frames.edit::<S>(frame);
-        (lost.kind, lost.bytes) = (FrameKind::Trimmed, self.params.control);
-        self.enqueue_control(s, port, frame);
+        (lost.kind, lost.bytes) = (FrameKind::Trimmed, self.control);
+        self.enqueue_control(s, traffic, port, frame);
     }
 
-    fn enqueue_control<S: Surroundings>(&mut self, s: &mut S, port: u32, frame: u32) {
-        let (bytes, traffic) = (u64::from(self.frames.get(frame).bytes), self.frames.get(frame).traffic);
+    fn enqueue_control<S: Surroundings>(
+        &mut self,
+        s: &mut S,
+        traffic: &mut Store<TransportCounters>,
+        port: u32,
+        frame: u32,
+    ) {
+        let (bytes, owner) = (u64::from(self.frames.get(frame).bytes), self.frames.get(frame).traffic);
         let state = self.ports.edit::<S>(port);
         if state.control_bytes + bytes > 2 * self.plans[port as usize].queue {
-            self.port_counters.edit::<S>(port).dropped += 1;
-            self.traffic.edit::<S>(u32::from(traffic)).dropped += 1;
+            self.counters.edit::<S>(port).dropped += 1;
+            traffic.edit::<S>(u32::from(owner)).dropped += 1;
             self.frames.free::<S>(frame);
             return;
         }
@@ -133,7 +292,7 @@ impl Ethernet {
     }
 
     /// Starts the next transmission of a switch's port if it is idle.
-    pub(crate) fn start<S: Surroundings>(&mut self, s: &mut S, port: u32) {
+    fn start<S: Surroundings>(&mut self, s: &mut S, port: u32) {
         let state = self.ports.get(port);
         if state.serving != Serving::Nothing {
             return;
@@ -149,7 +308,7 @@ impl Ethernet {
     }
 
     /// Begins to transmit the first frame of a queue.
-    pub(crate) fn transmit<S: Surroundings>(&mut self, s: &mut S, port: u32, serving: Serving, frame: u32) {
+    fn transmit<S: Surroundings>(&mut self, s: &mut S, port: u32, serving: Serving, frame: u32) {
         let plan = &self.plans[port as usize];
         let takes = plan.time_for(self.frames.get(frame).bytes);
         self.ports.edit::<S>(port).serving = serving;
@@ -157,16 +316,15 @@ impl Ethernet {
         s.send(plan.process, end, Event::new(Kind::Transmitted, port));
     }
 
-    /// A transmission has ended: the frame is on its way, and the next one starts.
-    pub(crate) fn transmitted<S: Surroundings>(&mut self, s: &mut S, port: u32) {
+    /// A transmission has ended: the frame is on its way, and the next one starts. Returns the local node that may send now,
+    /// if it is the port of one.
+    pub(crate) fn transmitted<S: Surroundings>(&mut self, s: &mut S, port: u32) -> Option<u32> {
         let plan = self.plans[port as usize];
         let state = self.ports.edit::<S>(port);
         let is_data = state.serving == Serving::Data;
         state.serving = Serving::Nothing;
         let mut list = if is_data { state.data } else { state.control };
-        let Some(frame) = list.pop(&self.frames) else {
-            return;
-        };
+        let frame = list.pop(&self.frames)?;
         let bytes = self.frames.get(frame).bytes;
         let mut marks = false;
         if is_data {
@@ -176,12 +334,12 @@ impl Ethernet {
             marks = behind > plan.high
                 || (behind > plan.low
                     && state.stream.unit() * ((plan.high - plan.low) as f64)
-                        < (behind - plan.low) as f64 * self.params.probability);
+                        < (behind - plan.low) as f64 * self.probability);
         } else {
             state.control = list;
             state.control_bytes = state.control_bytes.saturating_sub(u64::from(bytes));
         }
-        let counters = self.port_counters.edit::<S>(port);
+        let counters = self.counters.edit::<S>(port);
         counters.bytes += u64::from(bytes);
         counters.busy += plan.time_for(bytes);
         let is_packet = self.frames.get(frame).is_data();
@@ -190,7 +348,7 @@ impl Ethernet {
             false => counters.control += 1,
         }
         let is_switch = port < self.switch_ports;
-        if is_switch && marks && is_packet && self.params.marks {
+        if is_switch && marks && is_packet && self.marks {
             counters.marked += 1;
             self.frames.edit::<S>(frame).marked = true;
         }
@@ -198,10 +356,7 @@ impl Ethernet {
             self.leaves_switch(s, frame);
         }
         self.propagate(s, &plan, frame);
-        match is_switch {
-            true => self.start(s, port),
-            false => self.serve_nic(s, port - self.switch_ports),
-        }
+        self.go_on(s, port)
     }
 
     /// `frame` reaches the other end of the link of `plan` after its latency.

@@ -8,7 +8,7 @@
 //! packets out of sequence and report the first missing one, again only after it has arrived (InfiniBand Architecture
 //! Specification 1.4, section 9.7.5).
 
-use crate::carrier::{Ethernet, Outcome, Surroundings};
+use crate::carrier::{Ethernet, Event, Kind, Outcome, Surroundings};
 use crate::credit::Grants;
 use crate::frame::{Frame, FrameKind, NEW_ROUTE};
 use odonata_engine::NIL;
@@ -59,9 +59,9 @@ impl Ethernet {
         target: u32,
         bytes: u64,
     ) {
-        let nic = target - self.nodes.start;
+        let nic = target - self.first_node;
         let receiver = Receiver {
-            next: self.nics.get(nic).receivers,
+            next: self.flows.get(nic).receivers,
             message,
             source,
             number,
@@ -79,14 +79,9 @@ impl Ethernet {
             grants: Grants::default(),
         };
         let slot = self.receivers.allocate::<S>(receiver);
-        self.forget_marks::<S>(slot);
-        self.nics.edit::<S>(nic).receivers = slot;
-        for word in 0..self.words {
-            let at = (slot * self.words + word) as usize;
-            if self.arrived_bits.get(at) != 0 {
-                *self.arrived_bits.edit::<S>(at) = 0;
-            }
-        }
+        self.notifiers.forget::<S>(slot);
+        self.flows.edit::<S>(nic).receivers = slot;
+        self.arrived.clear::<S>(slot);
     }
 
     /// The receiver of the flow of `frame`; `None` if it is complete.
@@ -98,23 +93,11 @@ impl Ethernet {
         if frame.receiver < self.receivers.touched() && is_it(frame.receiver) {
             return Some(frame.receiver);
         }
-        let mut slot = self.nics.get(frame.target - self.nodes.start).receivers;
+        let mut slot = self.flows.get(frame.target - self.first_node).receivers;
         while slot != NIL && !is_it(slot) {
             slot = self.receivers.get(slot).next;
         }
         (slot != NIL).then_some(slot)
-    }
-
-    fn has(&self, slot: u32, sequence: u32) -> bool {
-        let at = sequence % (64 * self.words);
-        self.arrived_bits.get((slot * self.words + at / 64) as usize) >> (at % 64) & 1 == 1
-    }
-
-    fn set<S: Surroundings>(&mut self, slot: u32, sequence: u32, value: bool) {
-        let at = sequence % (64 * self.words);
-        let word = self.arrived_bits.edit::<S>((slot * self.words + at / 64) as usize);
-        let mask = 1 << (at % 64);
-        *word = if value { *word | mask } else { *word & !mask };
     }
 
     /// A frame with data, or its header, has arrived.
@@ -129,7 +112,7 @@ impl Ethernet {
         };
         let receiver = *self.receivers.get(slot);
         let sequence = frame.sequence;
-        if sequence < receiver.expected || self.has(slot, sequence) {
+        if sequence < receiver.expected || self.arrived.has(slot, sequence) {
             self.traffic.edit::<S>(traffic).duplicates += u64::from(is_whole);
             self.answer(s, frame, FrameKind::Ack, Some(slot));
             return None;
@@ -161,12 +144,12 @@ impl Ethernet {
         let (mut expected, mut ahead) = (receiver.expected, receiver.ahead);
         if sequence == expected {
             expected += 1;
-            while ahead > 0 && self.has(slot, expected) {
-                self.set::<S>(slot, expected, false);
+            while ahead > 0 && self.arrived.has(slot, expected) {
+                self.arrived.put::<S>(slot, expected, false);
                 (expected, ahead) = (expected + 1, ahead - 1);
             }
         } else {
-            self.set::<S>(slot, sequence, true);
+            self.arrived.put::<S>(slot, sequence, true);
             ahead += 1;
         }
         let threshold = self.params.acknowledge_every;
@@ -215,13 +198,41 @@ impl Ethernet {
         self.answer(s, &missing, FrameKind::Nack, Some(slot));
     }
 
+    /// `frame` of the flow of `receiver` has arrived marked.
+    fn note_mark<S: Surroundings>(&mut self, s: &mut S, receiver: u32, frame: &Frame) {
+        let now = s.now();
+        match self.notifiers.mark::<S>(now, receiver, frame) {
+            Some(due) if due == now => self.notify(s, receiver),
+            Some(due) => {
+                let process = self.ports.process_of_nic(frame.target - self.first_node);
+                s.send(process, due, Event::new(Kind::Notify, receiver));
+            }
+            None => {}
+        }
+    }
+
+    /// The notification of the flow of `receiver` may be due; an event of an earlier flow does not count.
+    pub(crate) fn notify<S: Surroundings>(&mut self, s: &mut S, receiver: u32) {
+        let Some(due) = self.notifiers.take::<S>(s.now(), receiver) else {
+            return;
+        };
+        self.roce.edit::<S>(u32::from(due.traffic)).notifications += 1;
+        let flow = self.receivers.get(receiver).flow();
+        let notification = Frame {
+            bytes: self.params.control,
+            traffic: due.traffic,
+            ..Frame::control(FrameKind::Notification, flow, (due.sender, receiver), 0)
+        };
+        self.send_control(s, due.node - self.first_node, notification);
+    }
+
     /// Frees a complete receiver.
     fn close<S: Surroundings>(&mut self, slot: u32, node: u32) {
-        let nic = node - self.nodes.start;
+        let nic = node - self.first_node;
         let next = self.receivers.get(slot).next;
-        let mut at = self.nics.get(nic).receivers;
+        let mut at = self.flows.get(nic).receivers;
         if at == slot {
-            self.nics.edit::<S>(nic).receivers = next;
+            self.flows.edit::<S>(nic).receivers = next;
         } else {
             while self.receivers.get(at).next != slot {
                 at = self.receivers.get(at).next;
@@ -229,7 +240,7 @@ impl Ethernet {
             self.receivers.edit::<S>(at).next = next;
         }
         self.receivers.edit::<S>(slot).is_live = false;
-        self.forget_marks::<S>(slot);
+        self.notifiers.forget::<S>(slot);
         self.receivers.free::<S>(slot);
     }
 
@@ -247,8 +258,8 @@ impl Ethernet {
             first = cumulative.max(frame.sequence.saturating_sub(63));
             if receiver.ahead > 0 {
                 // Beyond the range, bits are those of earlier packets.
-                let end = (cumulative + 64 * self.words).saturating_sub(first).min(64);
-                bitmap = (0..end).fold(0, |bits, i| bits | u64::from(self.has(slot, first + i)) << i);
+                let end = (cumulative + self.arrived.range()).saturating_sub(first).min(64);
+                bitmap = (0..end).fold(0, |bits, i| bits | u64::from(self.arrived.has(slot, first + i)) << i);
             }
             if kind == FrameKind::Ack {
                 self.receivers.edit::<S>(slot).unreported = 0;
@@ -270,7 +281,6 @@ impl Ethernet {
             ingress: NIL,
             ..*frame
         };
-        let answer = self.frames.allocate::<S>(answer);
-        self.send_control(s, frame.target - self.nodes.start, answer);
+        self.send_control(s, frame.target - self.first_node, answer);
     }
 }

@@ -43,7 +43,7 @@ pub(crate) struct Sender {
     hash: u64,
     again: u32,
     nacks: u32,
-    pub(crate) window: Window,
+    window: Window,
     pub(crate) credit: Credit,
     balancer: Balancer,
 }
@@ -54,6 +54,16 @@ impl Sender {
     pub(crate) fn flow(&self) -> (u32, u32) {
         (self.source, self.number)
     }
+}
+
+/// The set of packets of the sender in `slot` that are acknowledged.
+fn acknowledged(slot: u32) -> u32 {
+    2 * slot
+}
+
+/// The set of those that wait to be sent again.
+fn waiting(slot: u32) -> u32 {
+    2 * slot + 1
 }
 
 impl Ethernet {
@@ -67,9 +77,9 @@ impl Ethernet {
             traffic,
             created,
         } = *submission;
-        let nic = self.nics.edit::<S>(source - self.nodes.start);
-        let number = nic.next_number;
-        nic.next_number += 1;
+        let flows = self.flows.edit::<S>(source - self.first_node);
+        let number = flows.next_number;
+        flows.next_number += 1;
         let payload = u64::from(self.params.payload);
         let flow = u64::from(source) << 32 | u64::from(number);
         let now = s.now();
@@ -101,36 +111,11 @@ impl Ethernet {
             balancer: Balancer::new(&self.params, Stream::new(self.params.seed, flow, Purpose::Ethernet)),
         };
         let slot = self.senders.allocate::<S>(sender);
-        for word in 0..self.words {
-            self.set_sent_word::<S>(slot, 0, word, 0);
-            self.set_sent_word::<S>(slot, 1, word, 0);
-        }
-        self.start_pace::<S>(slot);
+        self.sent.clear::<S>(acknowledged(slot));
+        self.sent.clear::<S>(waiting(slot));
+        self.paces.start::<S>(slot);
         self.offer(s, slot);
         number
-    }
-
-    fn sent_word(&self, slot: u32, which: u32, word: u32) -> u64 {
-        self.sent_bits.get(((2 * slot + which) * self.words + word) as usize)
-    }
-
-    fn set_sent_word<S: Surroundings>(&mut self, slot: u32, which: u32, word: u32, value: u64) {
-        let at = ((2 * slot + which) * self.words + word) as usize;
-        if self.sent_bits.get(at) != value {
-            *self.sent_bits.edit::<S>(at) = value;
-        }
-    }
-
-    fn bit(&self, slot: u32, which: u32, sequence: u32) -> bool {
-        let at = sequence % (64 * self.words);
-        self.sent_word(slot, which, at / 64) >> (at % 64) & 1 == 1
-    }
-
-    fn set_bit<S: Surroundings>(&mut self, slot: u32, which: u32, sequence: u32, value: bool) {
-        let at = sequence % (64 * self.words);
-        let word = self.sent_word(slot, which, at / 64);
-        let mask = 1 << (at % 64);
-        self.set_sent_word::<S>(slot, which, at / 64, if value { word | mask } else { word & !mask });
     }
 
     /// Bytes on the wire of packet `sequence`.
@@ -149,33 +134,19 @@ impl Ethernet {
         }
     }
 
-    /// The first packet that waits to be sent again.
-    fn first_waiting(&self, slot: u32, sender: &Sender) -> u32 {
-        let mut sequence = sender.base;
-        while sequence < sender.next_new {
-            let at = sequence % (64 * self.words);
-            let rest = self.sent_word(slot, 1, at / 64) >> (at % 64);
-            if rest != 0 {
-                return sequence + rest.trailing_zeros();
-            }
-            sequence += 64 - at % 64;
-        }
-        sender.next_new
-    }
-
     /// The next packet to send, if there is one.
     fn next_sequence(&self, slot: u32, sender: &Sender) -> Option<u32> {
         if sender.waiting > 0 {
-            return Some(self.first_waiting(slot, sender));
+            return Some(self.sent.first(waiting(slot), sender.base, sender.next_new));
         }
-        let is_within = sender.next_new < sender.packets && sender.next_new - sender.base < 64 * self.words;
+        let is_within = sender.next_new < sender.packets && sender.next_new - sender.base < self.sent.range();
         is_within.then_some(sender.next_new)
     }
 
     /// Whether a flow has a packet to send and its window allows it.
     pub(crate) fn may_send(&self, slot: u32) -> bool {
         let sender = self.senders.get(slot);
-        if !sender.is_live || self.is_waiting(slot) {
+        if !sender.is_live || self.paces.is_waiting(slot) {
             return false;
         }
         let Some(sequence) = self.next_sequence(slot, sender) else {
@@ -189,14 +160,14 @@ impl Ethernet {
     }
 
     /// The next packet of a flow, which starts now; one that [may send](Self::may_send).
-    pub(crate) fn next_packet<S: Surroundings>(&mut self, s: &mut S, slot: u32) -> u32 {
+    pub(crate) fn next_packet<S: Surroundings>(&mut self, s: &mut S, slot: u32) -> Frame {
         let now = s.now();
         let copy = *self.senders.get(slot);
         let sequence = self.next_sequence(slot, &copy).unwrap_or(copy.base);
         let again = sequence < copy.next_new;
         let bytes = self.size_of(&copy, sequence);
         if again {
-            self.set_bit::<S>(slot, 1, sequence, false);
+            self.sent.put::<S>(waiting(slot), sequence, false);
         }
         let payload = u64::from(self.payload_of(copy.bytes, copy.packets, sequence));
         let counters = self.traffic.edit::<S>(u32::from(copy.traffic));
@@ -231,7 +202,7 @@ impl Ethernet {
         let unsent = unsent + u64::from(sender.packets - sender.next_new) * u64::from(self.params.header);
         let backlog = unsent + u64::from(sender.waiting) * full;
         // This flow is not in turn while it sends.
-        let active = u64::from(self.nics.get(source - self.nodes.start).active) + 1;
+        let active = u64::from(self.turns.flows(source - self.first_node)) + 1;
         let wanted = match self.params.has_credit {
             true => sender.credit.wanted(&self.params, backlog, active),
             false => 0,
@@ -260,12 +231,14 @@ impl Ethernet {
             ingress: NIL,
             traffic: sender.traffic,
         };
-        self.pace_packet(s, slot, bytes);
+        let process = self.ports.process_of_nic(source - self.first_node);
+        if let Some(next) = self.paces.send::<S>(now, slot, bytes) {
+            s.send(process, next, Event::new(Kind::Paced, slot));
+        }
         if starts_timer {
-            let process = self.process_of(source);
             s.send(process, at, Event::new(Kind::Timer, slot));
         }
-        self.frames.allocate::<S>(frame)
+        frame
     }
 
     /// Whether `frame`, an answer, is for the flow in its slot.
@@ -281,7 +254,7 @@ impl Ethernet {
         }
         let (slot, now) = (frame.sender, s.now());
         let sender = *self.senders.get(slot);
-        let is_first = frame.sequence >= sender.base && !self.bit(slot, 0, frame.sequence);
+        let is_first = frame.sequence >= sender.base && !self.sent.has(acknowledged(slot), frame.sequence);
         // Acknowledgments overtake each other.
         let cumulative = frame.cumulative.clamp(sender.base, sender.packets);
         let mut regained = 0;
@@ -298,7 +271,7 @@ impl Ethernet {
         }
         // The bits of packets before the new base are those of packets to come.
         for sequence in sender.base..cumulative {
-            self.set_bit::<S>(slot, 0, sequence, false);
+            self.sent.put::<S>(acknowledged(slot), sequence, false);
         }
         let params = &self.params;
         let sender = self.senders.edit::<S>(slot);
@@ -314,8 +287,9 @@ impl Ethernet {
         let rtt = is_first.then(|| Time(now.0 - frame.stamp.0));
         let flight = (bytes as f64, sender.in_flight as f64);
         sender.window.acknowledge(params, now, flight, rtt, frame.marked);
-        self.follow_delay(s, slot, bytes, rtt);
-        let sender = self.senders.get(slot);
+        if let Some(size) = self.paces.acknowledge::<S>(now, slot, bytes, rtt) {
+            sender.window.size = size;
+        }
         if sender.base < sender.packets {
             self.offer(s, slot);
             return None;
@@ -325,14 +299,14 @@ impl Ethernet {
 
     /// Packet `sequence` has arrived. Returns bytes that were taken off those in flight because it was presumed lost.
     fn note_arrived<S: Surroundings>(&mut self, slot: u32, sender: &Sender, sequence: u32) -> i64 {
-        if self.bit(slot, 0, sequence) {
+        if self.sent.has(acknowledged(slot), sequence) {
             return 0;
         }
-        self.set_bit::<S>(slot, 0, sequence, true);
-        if !self.bit(slot, 1, sequence) {
+        self.sent.put::<S>(acknowledged(slot), sequence, true);
+        if !self.sent.has(waiting(slot), sequence) {
             return 0;
         }
-        self.set_bit::<S>(slot, 1, sequence, false);
+        self.sent.put::<S>(waiting(slot), sequence, false);
         self.senders.edit::<S>(slot).waiting -= 1;
         i64::from(self.size_of(sender, sequence))
     }
@@ -359,7 +333,8 @@ impl Ethernet {
         kept.is_live = false;
         // A NIC that still has it in turn lets it go.
         if sender.is_queued {
-            self.forget_turn::<S>(slot);
+            let nic = sender.source - self.first_node;
+            self.turns.leave::<S>(nic, &mut self.senders, sender.flow());
         }
         self.senders.free::<S>(slot);
         Outcome::Acknowledged(sender.message)
@@ -375,11 +350,13 @@ impl Ethernet {
         }
         let (slot, now, sequence) = (frame.sender, s.now(), frame.sequence);
         let sender = *self.senders.get(slot);
-        let is_known = sequence < sender.base || self.bit(slot, 0, sequence) || self.bit(slot, 1, sequence);
+        let is_known = sequence < sender.base
+            || self.sent.has(acknowledged(slot), sequence)
+            || self.sent.has(waiting(slot), sequence);
         if is_known {
             return;
         }
-        self.set_bit::<S>(slot, 1, sequence, true);
+        self.sent.put::<S>(waiting(slot), sequence, true);
         let bytes = self.size_of(&sender, sequence);
         let params = &self.params;
         let sender = self.senders.edit::<S>(slot);
@@ -392,7 +369,9 @@ impl Ethernet {
         sender.in_flight -= i64::from(bytes);
         sender.credit.answered();
         sender.balancer.learn(params, frame.entropy, Feedback::Trimmed);
-        self.follow_loss(s, slot);
+        if let Some(size) = self.paces.lose::<S>(now, slot) {
+            sender.window.size = size;
+        }
         self.offer(s, slot);
     }
 
@@ -411,14 +390,28 @@ impl Ethernet {
         let sender = *self.senders.get(slot);
         let mut lost = 0;
         for sequence in first.max(sender.base)..sender.next_new {
-            if !self.bit(slot, 0, sequence) && !self.bit(slot, 1, sequence) {
-                self.set_bit::<S>(slot, 1, sequence, true);
+            if !self.sent.has(acknowledged(slot), sequence) && !self.sent.has(waiting(slot), sequence) {
+                self.sent.put::<S>(waiting(slot), sequence, true);
                 self.senders.edit::<S>(slot).waiting += 1;
                 lost += i64::from(self.size_of(&sender, sequence));
             }
         }
         self.senders.edit::<S>(slot).in_flight -= lost;
         lost
+    }
+
+    /// The wait of the flow in this slot ends; an event of an earlier flow does not count.
+    pub(crate) fn paced<S: Surroundings>(&mut self, s: &mut S, slot: u32) {
+        if self.paces.end_wait::<S>(s.now(), slot) {
+            self.offer(s, slot);
+        }
+    }
+
+    /// The receiver has notified the sender of `frame` of marks.
+    pub(crate) fn notified<S: Surroundings>(&mut self, s: &mut S, frame: &Frame) {
+        if self.is_for(frame) {
+            self.paces.cut::<S>(s.now(), frame.sender);
+        }
     }
 
     /// The timer of the flow in this slot; an old one does not count.
@@ -428,7 +421,7 @@ impl Ethernet {
         if !sender.is_live || sender.timer != now {
             return;
         }
-        let process = self.process_of(sender.source);
+        let process = self.ports.process_of_nic(sender.source - self.first_node);
         if now < sender.deadline {
             self.senders.edit::<S>(slot).timer = sender.deadline;
             return s.send(process, sender.deadline, Event::new(Kind::Timer, slot));
@@ -445,7 +438,9 @@ impl Ethernet {
         state.timer = state.deadline;
         s.send(process, state.deadline, Event::new(Kind::Timer, slot));
         if lost > 0 {
-            self.follow_loss(s, slot);
+            if let Some(size) = self.paces.lose::<S>(now, slot) {
+                state.window.size = size;
+            }
             self.traffic.edit::<S>(u32::from(sender.traffic)).timeouts += 1;
         }
         self.offer(s, slot);
