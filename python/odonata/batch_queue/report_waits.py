@@ -51,11 +51,13 @@ def classes(jobs: Jobs, most: int | None = None) -> list[tuple[str, list[Mapping
     found: dict[int, list[Mapping[str, Any]]] = {}
     for job, power in zip(jobs, powers, strict=True):
         found.setdefault((power - first) // width, []).append(job)
-    return [(_name(first + place * width, width), found[place]) for place in sorted(found)]
+    begins = {place: first + place * width for place in sorted(found)}
+    return [(_name(begin, min(begin + width, last + 1)), found[place]) for place, begin in begins.items()]
 
 
-def _name(power: int, width: int) -> str:
-    low, high = 1 << power, (1 << (power + width)) - 1
+def _name(begin: int, end: int) -> str:
+    """The class of numbers of nodes from 2^`begin` to below 2^`end`."""
+    low, high = 1 << begin, (1 << end) - 1
     return counted(low, "node") if low == high else f"{low}-{high} nodes"
 
 
