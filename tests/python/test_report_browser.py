@@ -130,7 +130,7 @@ def test_every_chart_of_a_batch_queue_is_drawn(opened, shell):
     drawn = [chart.removesuffix("-matrix") for chart, _ in charts if chart.endswith("-matrix")]
     assert drawn == ["profile", "application", "user", "job"]
     assert names(tab, "waits-by-size-chart") == ["median", "mean", "p90", "largest"]
-    assert names(tab, "waits-over-time-chart") == ["1-3 nodes", "4-15 nodes", "16-63 nodes", "64-255 nodes"]
+    assert names(tab, "waits-over-time-chart") == ["1-3 nodes", "4-15 nodes", "16-63 nodes", "64-127 nodes"]
 
 
 def test_the_toolbar_of_a_chart_is_visible_before_the_pointer_is_on_it(opened):
