@@ -138,12 +138,14 @@ class Underway:
 def output_of(mpirun: launcher.Command) -> tuple[str, str]:
     """Waits for mpirun, and kills it if it has not ended long after its processes."""
     until = time.monotonic() + PATIENCE_S
+    alone = False
     while True:
-        alone = set(launcher.descendants("test")) <= {mpirun.pid}
         try:
             return mpirun.communicate(timeout=LAST_S)
         except subprocess.TimeoutExpired:
-            if alone:
+            # Looked at twice: at first, its processes may not have begun.
+            was_alone, alone = alone, set(launcher.descendants("test")) <= {mpirun.pid}
+            if was_alone and alone:
                 mpirun.kill()
             elif time.monotonic() > until:
                 raise
