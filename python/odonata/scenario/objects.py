@@ -4295,7 +4295,7 @@ class Dcqcn(Table):
     """
 
     least_rate: Bandwidth | None = None
-    """Least rate of a flow. Default: 100 Mb/s at 40 Gb/s."""
+    """Least rate of a flow. Default: 100 Mb/s at 40 Gb/s, as the paper gives none."""
 
     notification_interval: Time | None = None
     """Time in which a receiver sends at most one notification per flow. Default: 50 us."""

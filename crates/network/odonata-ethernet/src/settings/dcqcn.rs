@@ -27,7 +27,7 @@ pub struct Dcqcn {
     /// The same once both timer and byte counter are beyond fast recovery. Default: ten times `additive_increase`, as in
     /// IEEE 802.1Qau.
     pub hyper_increase: Filled<Bandwidth>,
-    /// Least rate of a flow. Default: 100 Mb/s at 40 Gb/s.
+    /// Least rate of a flow. Default: 100 Mb/s at 40 Gb/s, as the paper gives none.
     pub least_rate: Filled<Bandwidth>,
 }
 
