@@ -330,6 +330,15 @@ macro_rules! routings {
                 }
             }
 
+            /// The same, compiled into the caller for dragonflies.
+            #[inline(always)]
+            pub(crate) fn fixed_step_inline(&self, router: u32, header: &mut Header) -> Option<Decision> {
+                match self {
+                    Routing::Dragonfly(routing) => routing.fixed_step(router, header),
+                    _ => self.fixed_step(router, header),
+                }
+            }
+
             /// [`decide`](Self::decide) after [`fixed_step`](Self::fixed_step) has returned `None`, compiled into the
             /// caller.
             #[inline(always)]

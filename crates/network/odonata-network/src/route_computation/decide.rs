@@ -170,7 +170,7 @@ impl<P: Payload> Shared<P> {
     ) -> Decision {
         let p = self.packets.edit_trusted::<M>(packet);
         p.hops = p.hops.saturating_add(hops);
-        if let Some(decision) = self.routes.routing.fixed_step(router, &mut p.header) {
+        if let Some(decision) = self.routes.routing.fixed_step_inline(router, &mut p.header) {
             return decision;
         }
         let count = Flow::count_credits::<M>;
