@@ -8,4 +8,5 @@ mod rate_limits;
 
 pub(crate) use class_scheduler::ClassScheduler;
 pub(crate) use congestion::{Congestion, Departure, HOLD};
+pub(crate) use forwarding::forward_notification;
 pub(crate) use notification::Notification;

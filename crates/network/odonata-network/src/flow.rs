@@ -4,7 +4,6 @@
 //! time and counted when the port is next used. Only a port that awaits credits gets events: one per credit that is of use
 //! to a waiting packet.
 
-mod beside_flows;
 mod channel_set;
 mod coupling;
 mod credits;
@@ -14,6 +13,7 @@ mod flow_waits;
 mod late_tails;
 mod link;
 mod link_traversal;
+mod load_exchange;
 mod packet_credits;
 mod port;
 mod vc_ranges;
@@ -26,6 +26,7 @@ pub(crate) use flit_credit::FlitCredits;
 pub use flow_waits::FlowWait;
 pub(crate) use flow_waits::OUTPUTS;
 pub(crate) use link::{CableDelays, Link, Links, Upstream, VcNumbers};
+pub(crate) use load_exchange::exchange_loads;
 pub(crate) use port::{OutPort, OutVc};
 pub(crate) use vc_ranges::VcRanges;
 pub use vc_ranges::VirtualChannels;

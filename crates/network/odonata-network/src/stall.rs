@@ -81,67 +81,66 @@ struct Candidate {
     stuck: bool,
 }
 
-impl<P: Payload> Shared<P> {
-    pub(crate) fn view_of(&self, packet: u32) -> PacketView {
-        let p = self.packets.get(packet);
-        let buffer = match self.setup.params.router {
-            RouterModel::Pipelined => p.buffer,
-            RouterModel::InputQueued | RouterModel::OutputQueued => input_port(p),
-        };
-        let (link, _) = self
-            .flow
-            .links
-            .upstream_link(buffer)
-            .unwrap_or((u32::MAX, odonata_topology::LinkClass::Local));
-        PacketView {
-            traffic: p.traffic,
-            source: self.messages.get(p.message).source,
-            target: p.header.target,
-            bytes: p.bytes,
-            created: self.messages.get(p.message).created,
-            hops: p.hops,
-            holds: Channel { link, vc: p.vc },
-        }
+/// What the diagnosis says of `packet`.
+pub(crate) fn view_of<P: Payload>(shared: &Shared<P>, packet: u32) -> PacketView {
+    let p = shared.packets.get(packet);
+    let buffer = match shared.setup.params.router {
+        RouterModel::Pipelined => p.buffer,
+        RouterModel::InputQueued | RouterModel::OutputQueued => input_port(p),
+    };
+    let (link, _) = shared
+        .flow
+        .links
+        .upstream_link(buffer)
+        .unwrap_or((u32::MAX, odonata_topology::LinkClass::Local));
+    PacketView {
+        traffic: p.traffic,
+        source: shared.messages.get(p.message).source,
+        target: p.header.target,
+        bytes: p.bytes,
+        created: shared.messages.get(p.message).created,
+        hops: p.hops,
+        holds: Channel { link, vc: p.vc },
     }
+}
 
-    /// End of the range of equivalent channels for a packet that requests `channel`, of a port of this part.
-    fn channels_asked_for(&self, channel: Channel) -> u8 {
-        if self.setup.params.arbitration == Arbitration::FirstCome {
-            return channel.vc + 1;
-        }
-        let class = self.flow.link::<Plain>(self.flow.links.port(channel.link)).class;
-        self.setup.vcs.end(class, channel.vc)
+/// End of the range of equivalent channels for a packet that requests `channel`, of a port of this part.
+fn channels_asked_for<P: Payload>(shared: &Shared<P>, channel: Channel) -> u8 {
+    if shared.setup.params.arbitration == Arbitration::FirstCome {
+        return channel.vc + 1;
     }
+    let class = shared.flow.link::<Plain>(shared.flow.links.port(channel.link)).class;
+    shared.setup.vcs.end(class, channel.vc)
+}
 
-    /// Calls `see` with the packets of this part that wait for room in a buffer, queue by queue, in the order of
-    /// service; `true` for the first of a queue.
-    fn waiting_packets(&self, mut see: impl FnMut(u32, Waiting, bool)) {
-        let input_queued = self.setup.params.router == RouterModel::InputQueued;
-        let arbiter = match input_queued {
-            true => input_queued::arbiter(&self.setup.params),
-            false => output_queued::arbiter(&self.setup.params),
-        };
-        for port in 0..self.flow.links.ports {
-            let link = self.flow.link::<Plain>(port);
-            for vc in 0..link.vcs {
-                let cell = self.flow.vc::<Plain>(link.first_vc + u32::from(vc));
-                let line = if input_queued { cell.queue } else { cell.overflow };
-                let mut first = true;
-                arbiter.each::<Plain>(&self.packets, line, |at| {
-                    let p = self.packets.get(at);
-                    let waiting = Waiting {
-                        packet: self.view_of(at),
-                        wants: Channel {
-                            link: self.flow.links.number(port),
-                            vc,
-                        },
-                        since: p.tail_in,
-                        output_until: self.flow.port::<Plain>(port).free_at,
-                    };
-                    see(at, waiting, first);
-                    first = false;
-                });
-            }
+/// Calls `see` with the packets of this part that wait for room in a buffer, queue by queue, in the order of
+/// service; `true` for the first of a queue.
+fn waiting_packets<P: Payload>(shared: &Shared<P>, mut see: impl FnMut(u32, Waiting, bool)) {
+    let input_queued = shared.setup.params.router == RouterModel::InputQueued;
+    let arbiter = match input_queued {
+        true => input_queued::arbiter(&shared.setup.params),
+        false => output_queued::arbiter(&shared.setup.params),
+    };
+    for port in 0..shared.flow.links.ports {
+        let link = shared.flow.link::<Plain>(port);
+        for vc in 0..link.vcs {
+            let cell = shared.flow.vc::<Plain>(link.first_vc + u32::from(vc));
+            let line = if input_queued { cell.queue } else { cell.overflow };
+            let mut first = true;
+            arbiter.each::<Plain>(&shared.packets, line, |at| {
+                let p = shared.packets.get(at);
+                let waiting = Waiting {
+                    packet: view_of(shared, at),
+                    wants: Channel {
+                        link: shared.flow.links.number(port),
+                        vc,
+                    },
+                    since: p.tail_in,
+                    output_until: shared.flow.port::<Plain>(port).free_at,
+                };
+                see(at, waiting, first);
+                first = false;
+            });
         }
     }
 }
@@ -152,7 +151,7 @@ impl<P: Payload> Fabric<P> {
         let mut all = Vec::new();
         match self.carriers.packets.router.pipelined() {
             Some(router) => router.channels.waiting(&self.shared, |waiting| all.push(waiting)),
-            None => self.shared.waiting_packets(|_, waiting, _| all.push(waiting)),
+            None => waiting_packets(&self.shared, |_, waiting, _| all.push(waiting)),
         }
         all
     }
@@ -199,7 +198,7 @@ impl<P: Payload> Fabric<P> {
     fn candidates(&self, all: &mut Vec<Candidate>, capacity: &mut BTreeMap<Channel, u32>) {
         let mut known = BTreeMap::new();
         let mut last = None;
-        self.shared.waiting_packets(|slot, waiting, first| {
+        waiting_packets(&self.shared, |slot, waiting, first| {
             let ahead = if first { None } else { last };
             last = Some(all.len());
             known.insert(slot, all.len());
@@ -207,7 +206,7 @@ impl<P: Payload> Fabric<P> {
                 view: waiting.packet,
                 flits: self.shared.setup.flits(waiting.packet.bytes),
                 waiting: Some(waiting),
-                end: self.shared.channels_asked_for(waiting.wants),
+                end: channels_asked_for(&self.shared, waiting.wants),
                 ahead,
                 stuck: true,
             });
@@ -231,7 +230,7 @@ impl<P: Payload> Fabric<P> {
                 if !known.contains_key(&at)
                     && let Some(before) = ahead
                 {
-                    let view = self.shared.view_of(at);
+                    let view = view_of(&self.shared, at);
                     ahead = Some(all.len());
                     all.push(Candidate {
                         view,

@@ -5,6 +5,7 @@ use crate::analytic::Analytic;
 use crate::ethernet::EthernetCarrier;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
+use crate::flow::exchange_loads;
 use crate::fluid::Fluid;
 use crate::router::{AnyRouter, Router};
 use crate::settings::Fidelity;
@@ -110,7 +111,7 @@ impl Carriers {
             FabricEvent::Incoming { .. } => self.analytic.handle(ctx, shared, lp, event),
             FabricEvent::Ethernet(_) => self.ethernet.handle(ctx, shared, lp, event),
             FabricEvent::LinkReport | FabricEvent::LinkShare { .. } | FabricEvent::FlowWait { .. } => {
-                shared.exchange_loads(ctx, lp, event, self.fluid.hand_over()?);
+                exchange_loads(shared, ctx, lp, event, self.fluid.hand_over()?);
                 None
             }
             _ => self.fluid.handle(ctx, shared, lp, event),

@@ -2,6 +2,7 @@
 
 use super::Carrier;
 use crate::boundary::RemoteCredit;
+use crate::control::forward_notification;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::nic::Nics;
@@ -49,7 +50,7 @@ fn handle<C: HandlerContext>(
         }
         FabricEvent::Notify { notification } => {
             let ctx = &mut ctx.with_everything();
-            let arrived = shared.forward_notification(ctx, lp, notification)?;
+            let arrived = forward_notification(shared, ctx, lp, notification)?;
             return nics.throttle(ctx, shared, router, &arrived);
         }
         _ => router.handle(ctx, shared, lp, event),

@@ -6,6 +6,7 @@ use crate::fabric::Shared;
 use crate::features::HandlerContext;
 use crate::message::EXPECTED;
 use crate::observe::{LinkDeparture, Observed, Observer, PacketDelivery, Tag, Transmission};
+use crate::packet::Packet;
 use crate::router::input_port;
 use crate::settings::Switching;
 use crate::{FabricEvent, Payload};
@@ -127,6 +128,57 @@ impl<P: Payload> Shared<P> {
             port: free_at,
             buffer: free_at.max(tail_out),
         }
+    }
+
+    /// The transmission time of `packet`, which starts on a virtual channel of `link` now and would take `alone`
+    /// without flows; and its wait behind the backlog of flows in the buffers.
+    #[inline(always)]
+    fn transmission_time<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        place: (u32, u32),
+        packet: u32,
+        alone: Time,
+    ) -> (Time, Time) {
+        match self.flow.coupling.is_on::<C>() {
+            true => self.beside_flows(ctx, place, packet, alone),
+            false => (alone, Time::ZERO),
+        }
+    }
+
+    /// How much longer than `alone` a packet of `message` takes on the link `number` of a NIC, because of flows.
+    #[inline(always)]
+    pub(crate) fn injection_delay<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        number: u32,
+        message: u32,
+        alone: Time,
+    ) -> Time {
+        if !self.flow.coupling.is_on::<C>() {
+            return Time::ZERO;
+        }
+        let source = self.messages.trusted::<C>(message).source;
+        let ends = (number, self.routes.process_of(source));
+        self.flow.coupling.packet(ctx, ends, source, alone) - alone
+    }
+
+    /// The same as [`transmission_time`](Self::transmission_time), beside flows.
+    // Not compiled into senders without flows.
+    #[inline(never)]
+    fn beside_flows<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        (link, channel): (u32, u32),
+        packet: u32,
+        alone: Time,
+    ) -> (Time, Time) {
+        let &Packet { message, buffer, .. } = self.packets.trusted::<C>(packet);
+        let source = self.messages.trusted::<C>(message).source;
+        let router = self.flow.links.sender(link);
+        let coupling = &mut self.flow.coupling;
+        let time = coupling.packet(ctx, (link, router), source, alone);
+        (time, coupling.waits.packet(ctx, buffer, (link, channel), time))
     }
 
     /// Records the delivery of `packet`, whose tail arrives at its node at `arrival`. The time is known when its last

@@ -11,7 +11,7 @@ use crate::Payload;
 use crate::deadlock::outcomes;
 use crate::fabric::Shared;
 use crate::routing::Decision;
-use crate::stall::{Channel, Deadlock, PacketView, Waiting, around};
+use crate::stall::{Channel, Deadlock, PacketView, Waiting, around, view_of};
 use odonata_engine::{NIL, Speculative};
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ impl Channels {
     fn view(&self, shared: &Shared<impl Payload>, packet: u32, at: u32) -> PacketView {
         PacketView {
             holds: self.buffer_of(shared, at),
-            ..shared.view_of(packet)
+            ..view_of(shared, packet)
         }
     }
 
