@@ -3,6 +3,7 @@
 use crate::claim::Claim;
 use crate::{Ledger, Owner};
 use odonata_engine::{Mode, NIL, Time};
+use std::num::NonZeroU8;
 
 /// Owners counted in the line itself; few lines see more.
 pub(crate) const INLINE: usize = 5;
@@ -103,11 +104,10 @@ impl Iterator for Places {
 
     #[inline(always)]
     fn next(&mut self) -> Option<usize> {
+        let places = NonZeroU8::new(self.0)?;
+        self.0 = places.get() & (places.get() - 1);
         // The bound spares the check of an index.
-        let place = (self.0.trailing_zeros() as usize).min(INLINE - 1);
-        let left = self.0.checked_sub(1)?;
-        self.0 &= left;
-        Some(place)
+        Some((places.trailing_zeros() as usize).min(INLINE - 1))
     }
 }
 
