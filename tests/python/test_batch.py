@@ -713,19 +713,6 @@ def test_the_command_imports_runs_and_reports(shell):
     assert "--machine" in done.err
 
 
-def test_fcfs_starts_jobs_when_accasim_does(tmp_path):
-    lines = (Path(__file__).parent / "accasim_fcfs.csv").read_text().splitlines()
-    expected = dict(line.split(",") for line in lines if line[0].isdigit())
-    text = (EXAMPLES / "day.toml").read_text().replace('policy = "easy"', 'policy = "fcfs"')
-    for name in ("cluster.toml", "day.csv"):
-        put(tmp_path, name, (EXAMPLES / name).read_text())
-    odonata.batch(put(tmp_path, "day.toml", "contention = false\n" + text), out=tmp_path / "out")
-    rows = pq.read_table(tmp_path / "out/batch_jobs.parquet").to_pylist()
-    assert {row["job"]: row["start_s"] for row in rows} == {
-        job: float(start) for job, start in expected.items()
-    }
-
-
 def test_backfilling_lowers_waits(tmp_path):
     """Four nodes. FCFS: the small job waits behind the large one. EASY: it runs beside the first one."""
     sizes = {"groups": 1, "routers_per_group": 2, "nodes_per_router": 2, "global_ports_per_router": 0}
