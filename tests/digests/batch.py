@@ -18,7 +18,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     **{f"order/{order}": {"queue.order": order} for order in ("fair-share", "shortest")},
     **{
         f"placement/{placement}": {"queue.placement": placement}
-        for placement in ("random", "least-groups", "whole-groups")
+        for placement in ("random", "least-groups", "topology-aware", "whole-groups")
     },
     "placement/random-seed-2": {"queue.placement": "random", "seed": 2},
     "without-contention": {"contention": False},
