@@ -8,6 +8,7 @@ mod collectives;
 mod files;
 mod handles;
 mod requests;
+mod threads;
 mod transfers;
 
 pub(super) use collectives::makes;
@@ -15,15 +16,16 @@ pub(super) use collectives::makes;
 use std::collections::HashMap;
 
 use odonata_units::Time;
-
-use odonata_workload::OpKind;
+use odonata_workload::{Collective, Comm, OpKind};
 
 use super::knowledge::{CommOf, Fate, Knowledge};
 use super::label as l;
 use super::record::{Arg, Record};
-use super::types::Types;
+use super::types::{Sizes, Types};
+use collectives::{blocks, call};
 use files::FileState;
 use handles::Handles;
+use threads::{Passed, Threads};
 
 /// Communicators by the rank's order of creation: the first two are predefined.
 pub(super) const WORLD: u32 = 0;
@@ -125,24 +127,10 @@ oddities! {
     Polled "unsuccessful polls: left out, with the time between them",
 }
 
-/// A thread of a rank.
-#[derive(Clone, Copy, Debug)]
-struct Thread {
-    number: u16,
-    /// Return of its last call.
-    stop: i64,
-    /// Whether that call was an unsuccessful poll.
-    polling: bool,
-    /// Computation time not yet replayed, in ns; zero at the start of a chunk.
-    debt: u64,
-}
-
 /// The state of a rank at a position of its records.
 #[derive(Clone, Debug)]
 pub(super) struct RankState {
-    threads: Vec<Thread>,
-    /// Start of the first call.
-    begin: Option<i64>,
+    threads: Threads,
     comms: HashMap<i32, u32>,
     /// Communicators so far.
     pub(super) made: u32,
@@ -160,8 +148,7 @@ pub(super) struct RankState {
 impl RankState {
     pub(super) fn new() -> Self {
         RankState {
-            threads: Vec::new(),
-            begin: None,
+            threads: Threads::default(),
             comms: HashMap::from([(2, WORLD), (3, SELF)]),
             made: FIRST,
             types: Types::default(),
@@ -204,63 +191,40 @@ pub(super) struct Output {
 pub(super) struct Translator<'a> {
     pub(super) state: &'a mut RankState,
     /// Datatype sizes stated in the file.
-    pub(super) sizes: &'a [i32],
+    stated: &'a [i32],
     pub(super) knowledge: Option<&'a Knowledge>,
     pub(super) out: &'a mut Output,
     /// Index among the threads.
     thread: usize,
-    /// Time of the thread in the call, in ns.
-    inside: u64,
-}
-
-/// The kind of a call for the accounting of time between calls.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Sort {
-    Local,
-    FailedPoll,
-    Poll,
-    Other,
-}
-
-fn sort(record: &Record) -> Sort {
-    let hit = match record.label {
-        l::TEST | l::TESTALL | l::TESTANY | l::IPROBE | l::MPIO_TEST | l::MPIO_TESTALL | l::MPIO_TESTANY => {
-            record.int(Arg::Flag) != 0
-        }
-        l::REQUEST_GET_STATUS => false,
-        l::TESTSOME | l::MPIO_TESTSOME => record.int(Arg::Outcount) > 0,
-        l::GET_COUNT | l::OP_CREATE | l::OP_FREE => return Sort::Local,
-        l::SEND..=l::SENDRECV_REPLACE
-        | l::BARRIER..=l::SCAN
-        | l::COMM_DUP..=l::COMM_FREE
-        | l::ALLTOALLW
-        | l::EXSCAN
-        | l::FILE_OPEN..=l::MPIO_TESTSOME => return Sort::Other,
-        _ => return Sort::Local,
-    };
-    if hit { Sort::Poll } else { Sort::FailedPoll }
 }
 
 impl<'a> Translator<'a> {
     pub(super) fn new(
         state: &'a mut RankState,
-        sizes: &'a [i32],
+        stated: &'a [i32],
         knowledge: Option<&'a Knowledge>,
         out: &'a mut Output,
     ) -> Self {
         Translator {
             state,
-            sizes,
+            stated,
             knowledge,
             out,
             thread: 0,
-            inside: 0,
         }
     }
 
     /// Follows a record.
     pub(super) fn record(&mut self, record: &Record) {
-        self.pass_time(record);
+        let Passed {
+            thread,
+            inside,
+            is_failed_poll,
+        } = self.state.threads.pass(record, self.counts_calls());
+        self.thread = thread;
+        if is_failed_poll {
+            self.odd(Oddity::Polled);
+        }
         if self.knowledge.is_none() && self.lacks_size(record) {
             self.odd(Oddity::UnknownSize);
         }
@@ -277,11 +241,10 @@ impl<'a> Translator<'a> {
             l::ACCUMULATE | l::GET | l::PUT => self.odd(Oddity::OneSided),
             l::FILE_OPEN..=l::FILE_WRITE_ORDERED_END => self.file(record),
             l::COMM_DUP..=l::COMM_SPAWN_MULTIPLE => self.communicator(record),
-            _ => self.state.types.note(self.sizes, record),
+            _ => self.state.types.note(self.stated, record),
         }
         if self.counts_calls() {
-            let thread = &mut self.state.threads[self.thread];
-            thread.debt = thread.debt.saturating_add(self.inside);
+            self.state.threads.owe(thread, inside);
         }
     }
 
@@ -299,50 +262,9 @@ impl<'a> Translator<'a> {
             )
             || matches!(record.label, l::BCAST..=l::REDUCE | l::ALLREDUCE..=l::SCAN)
             || matches!(record.label, l::FILE_READ_AT..=l::FILE_WRITE_ORDERED_END);
-        let unknown = |arg: Arg| record.get(arg).is_some() && !self.state.types.knows(self.sizes, record.int(arg));
+        let sizes = self.sizes();
+        let unknown = |arg: Arg| record.get(arg).is_some() && !sizes.knows(record.int(arg));
         moves && record.get(Arg::Count) != Some(0) && [Arg::Type, Arg::Rtype, Arg::Stype].into_iter().any(unknown)
-    }
-
-    /// Accounts for the time since the last call of the thread.
-    fn pass_time(&mut self, record: &Record) {
-        let known = self
-            .state
-            .threads
-            .iter()
-            .position(|thread| thread.number == record.thread);
-        let begin = record
-            .wall
-            .map_or(0, |span| *self.state.begin.get_or_insert(span.start));
-        self.thread = known.unwrap_or_else(|| {
-            self.state.threads.push(Thread {
-                number: record.thread,
-                stop: begin,
-                polling: false,
-                debt: 0,
-            });
-            self.state.threads.len() - 1
-        });
-        let clock = self.counts_calls();
-        let thread = &mut self.state.threads[self.thread];
-        let sort = sort(record);
-        if let Some(span) = record.wall {
-            // Between two polls, the program waits.
-            let waited = thread.polling && sort != Sort::Other && !clock;
-            if !waited {
-                let gap = span.start.saturating_sub(thread.stop).max(0);
-                thread.debt = thread.debt.saturating_add(gap as u64);
-            }
-            self.inside = span.stop.saturating_sub(span.start.max(thread.stop)).max(0) as u64;
-            thread.stop = thread.stop.max(span.stop);
-        }
-        match sort {
-            Sort::Local => {}
-            Sort::FailedPoll => {
-                thread.polling = true;
-                self.odd(Oddity::Polled);
-            }
-            Sort::Poll | Sort::Other => thread.polling = false,
-        }
     }
 
     fn odd(&mut self, oddity: Oddity) {
@@ -361,8 +283,7 @@ impl<'a> Translator<'a> {
     /// Emits the pending computation of a thread.
     fn pay(&mut self, thread: usize) {
         let Some(knowledge) = self.knowledge else { return };
-        let debt = std::mem::take(&mut self.state.threads[thread].debt);
-        let duration = scaled(debt, knowledge.scale);
+        let duration = self.state.threads.settle(thread, knowledge.scale);
         if duration > Time::ZERO {
             let stream = thread.min(usize::from(u8::MAX)) as u16;
             self.out.ops.push(Planned {
@@ -376,7 +297,7 @@ impl<'a> Translator<'a> {
     pub(super) fn end_chunk(&mut self) {
         for thread in 0..self.state.threads.len() {
             self.pay(thread);
-            self.state.threads[thread].debt = 0;
+            self.state.threads.forgive(thread);
         }
     }
 
@@ -396,19 +317,128 @@ impl<'a> Translator<'a> {
         }
     }
 
-    fn bytes(&self, record: &Record, count: Arg, datatype: Arg) -> u64 {
-        self.state
-            .types
-            .bytes(self.sizes, record.int(count), record.int(datatype))
+    fn sizes(&self) -> Sizes<'_> {
+        self.state.types.sizes(self.stated)
     }
-}
 
-/// `ns` nanoseconds times `scale`; at most [`Time::BEYOND`].
-fn scaled(ns: u64, scale: f64) -> Time {
-    let ps = if scale == 1.0 {
-        ns.saturating_mul(1_000)
-    } else {
-        (ns as f64 * 1_000.0 * scale).round() as u64
-    };
-    Time(ps).min(Time::BEYOND)
+    fn bytes(&self, record: &Record, count: Arg, datatype: Arg) -> u64 {
+        self.sizes().bytes(record, count, datatype)
+    }
+
+    fn collective(&mut self, record: &Record) {
+        if matches!(record.label, l::OP_CREATE | l::OP_FREE) {
+            return;
+        }
+        self.object(record.int(Arg::Comm));
+        let listed = matches!(
+            record.label,
+            l::GATHERV | l::SCATTERV | l::ALLGATHERV | l::REDUCE_SCATTER | l::ALLTOALLV | l::ALLTOALLW
+        );
+        let number = self.state.lists;
+        self.state.lists = number.saturating_add(u32::from(listed));
+        let (Some(of), Some(knowledge)) = (self.known(record.int(Arg::Comm)), self.knowledge) else {
+            if listed && self.knowledge.is_some() {
+                self.out.lists.push(Blocks::Own(0));
+            }
+            return;
+        };
+        if listed {
+            let group = knowledge.groups.get(of.number as usize);
+            let me = group.and_then(|group| group.member(knowledge.rank)).unwrap_or(0);
+            self.out
+                .lists
+                .push(blocks(self.sizes(), record, me).unwrap_or(Blocks::Own(0)));
+        }
+        let comm = Comm(of.number);
+        let collective = match call(self.sizes(), record, of, number) {
+            Some(collective) if !of.inter => collective,
+            _ => Collective::Barrier { comm },
+        };
+        self.op(OpKind::Collective(collective));
+    }
+
+    fn window(&mut self, record: &Record) {
+        let window = record.int(Arg::Win);
+        if record.label == l::WIN_CREATE {
+            let object = self.object(record.int(Arg::Comm));
+            self.state.windows.insert(window, object);
+        }
+        let object = match record.label {
+            l::WIN_FREE => self.state.windows.remove(&window),
+            _ => self.state.windows.get(&window).copied(),
+        };
+        let Some(of) = object.and_then(|object| self.knowledge?.comm(object)) else {
+            return;
+        };
+        let comm = Comm(of.number);
+        self.op(OpKind::Collective(Collective::Barrier { comm }));
+    }
+
+    /// A call that creates or frees a communicator.
+    fn communicator(&mut self, record: &Record) {
+        let parent = match record.label {
+            l::INTERCOMM_CREATE => Arg::Local,
+            _ => Arg::Comm,
+        };
+        let new = match record.label {
+            l::COMM_SPAWN | l::COMM_SPAWN_MULTIPLE => Arg::Newcomm,
+            l::COMM_GET_PARENT | l::COMM_JOIN => Arg::Comm,
+            _ => Arg::New,
+        };
+        match record.label {
+            l::COMM_FREE | l::COMM_DISCONNECT => {
+                let of = self.known(record.int(parent));
+                // MPI_Comm_free of the world is an error that the traced library ignored.
+                if let Some(of) = of.filter(|of| of.number != 0) {
+                    let comm = Comm(of.number);
+                    self.op(OpKind::CommFree { comm });
+                }
+                return;
+            }
+            l::COMM_DUP
+            | l::COMM_CREATE
+            | l::COMM_SPLIT
+            | l::INTERCOMM_CREATE
+            | l::INTERCOMM_MERGE
+            | l::CART_CREATE
+            | l::CART_SUB
+            | l::GRAPH_CREATE
+            | l::COMM_ACCEPT
+            | l::COMM_CONNECT
+            | l::COMM_GET_PARENT
+            | l::COMM_JOIN
+            | l::COMM_SPAWN
+            | l::COMM_SPAWN_MULTIPLE => {}
+            _ => return,
+        }
+        let before = self.known(record.int(parent));
+        let handle = record.int(new);
+        let made = makes(handle);
+        if made {
+            let object = self.state.made;
+            self.state.made = object.saturating_add(1);
+            self.state.comms.insert(handle, object);
+        }
+        let foreign = matches!(
+            record.label,
+            l::COMM_ACCEPT
+                | l::COMM_CONNECT
+                | l::COMM_GET_PARENT
+                | l::COMM_JOIN
+                | l::COMM_SPAWN
+                | l::COMM_SPAWN_MULTIPLE
+        );
+        let Some(of) = before.filter(|_| !foreign) else { return };
+        let comm = Comm(of.number);
+        // A rank outside all new communicators has no number for one.
+        let new = self.known(handle).filter(|_| made).map_or(comm, |of| Comm(of.number));
+        self.op(match record.label {
+            l::COMM_DUP | l::INTERCOMM_MERGE => OpKind::CommDup { comm, new },
+            l::COMM_SPLIT | l::CART_SUB => OpKind::CommSplit { comm, new },
+            _ => OpKind::CommCreate { comm, new },
+        });
+        if of.inter && record.label != l::INTERCOMM_MERGE {
+            self.odd(Oddity::Intercommunicator);
+        }
+    }
 }

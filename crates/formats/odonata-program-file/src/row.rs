@@ -1,96 +1,58 @@
 //! One operation as a row: its kind as a word, its arguments as numbers in named columns.
 
 mod from_row;
+mod operations;
 mod to_row;
 
 pub use from_row::from_row;
 pub use to_row::to_row;
 
-/// A numeric column that applies to some kinds of operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-pub enum Field {
-    /// The other rank of a message.
-    Peer,
-    /// Tag of a message.
-    Tag,
-    /// Size in bytes.
-    Bytes,
-    /// Communicator.
-    Comm,
-    /// Request.
-    Request,
-    /// Number of requests, or of elements.
-    Count,
-    /// Root of a collective.
-    Root,
-    /// List of sizes.
-    Counts,
-    /// The new communicator, or the group of an epoch.
-    NewComm,
-    /// File.
-    File,
-    /// Offset in the file.
-    Offset,
-    /// Time of computation.
-    DurationPs,
-    /// Source of the receive of a `sendrecv`.
-    RecvPeer,
-    /// Its tag.
-    RecvTag,
-    /// Size of the receive buffer.
-    RecvBytes,
-    /// The completed iteration.
-    Iteration,
-    /// Directory of a file.
-    Directory,
+use odonata_workload::named;
+use operations::{COLLECTIVES, NAMES};
+
+named! {
+    /// A numeric column that applies to some kinds of operations.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[repr(usize)]
+    pub enum Field {
+        /// The other rank of a message.
+        Peer = "peer",
+        /// Tag of a message.
+        Tag = "tag",
+        /// Size in bytes.
+        Bytes = "bytes",
+        /// Communicator.
+        Comm = "comm",
+        /// Request.
+        Request = "request",
+        /// Number of requests, or of elements.
+        Count = "count",
+        /// Root of a collective.
+        Root = "root",
+        /// List of sizes.
+        Counts = "counts",
+        /// The new communicator, or the group of an epoch.
+        NewComm = "new_comm",
+        /// File.
+        File = "file",
+        /// Offset in the file.
+        Offset = "offset",
+        /// Time of computation.
+        DurationPs = "duration_ps",
+        /// Source of the receive of a `sendrecv`.
+        RecvPeer = "recv_peer",
+        /// Its tag.
+        RecvTag = "recv_tag",
+        /// Size of the receive buffer.
+        RecvBytes = "recv_bytes",
+        /// The completed iteration.
+        Iteration = "iteration",
+        /// Directory of a file.
+        Directory = "directory",
+    }
 }
 
 impl Field {
-    /// All fields, in order of their numbers.
-    pub const ALL: [Field; 17] = [
-        Field::Peer,
-        Field::Tag,
-        Field::Bytes,
-        Field::Comm,
-        Field::Request,
-        Field::Count,
-        Field::Root,
-        Field::Counts,
-        Field::NewComm,
-        Field::File,
-        Field::Offset,
-        Field::DurationPs,
-        Field::RecvPeer,
-        Field::RecvTag,
-        Field::RecvBytes,
-        Field::Iteration,
-        Field::Directory,
-    ];
-
-    /// Name of the column.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Field::Peer => "peer",
-            Field::Tag => "tag",
-            Field::Bytes => "bytes",
-            Field::Comm => "comm",
-            Field::Request => "request",
-            Field::Count => "count",
-            Field::Root => "root",
-            Field::Counts => "counts",
-            Field::NewComm => "new_comm",
-            Field::File => "file",
-            Field::Offset => "offset",
-            Field::DurationPs => "duration_ps",
-            Field::RecvPeer => "recv_peer",
-            Field::RecvTag => "recv_tag",
-            Field::RecvBytes => "recv_bytes",
-            Field::Iteration => "iteration",
-            Field::Directory => "directory",
-        }
-    }
-
     /// Its Parquet type: signed if -1 has a meaning.
     pub(crate) const fn parquet_type(self) -> &'static str {
         match self {
@@ -120,26 +82,6 @@ pub const MOST_COMM: u32 = (1 << 23) - 1;
 /// The largest number of a list of sizes.
 pub const MOST_COUNTS: u32 = (1 << 24) - 1;
 
-/// Names of collectives, by [`Kind`](odonata_workload::collective::Kind); blocking, then nonblocking.
-const COLLECTIVES: [(&str, &str); 16] = [
-    ("barrier", "ibarrier"),
-    ("broadcast", "ibroadcast"),
-    ("allreduce", "iallreduce"),
-    ("reduce", "ireduce"),
-    ("gather", "igather"),
-    ("gatherv", "igatherv"),
-    ("scatter", "iscatter"),
-    ("scatterv", "iscatterv"),
-    ("allgather", "iallgather"),
-    ("allgatherv", "iallgatherv"),
-    ("reduce_scatter", "ireduce_scatter"),
-    ("reduce_scatter_block", "ireduce_scatter_block"),
-    ("scan", "iscan"),
-    ("exscan", "iexscan"),
-    ("alltoall", "ialltoall"),
-    ("alltoallv", "ialltoallv"),
-];
-
 /// Names of calls of one-sided communication, by [`OneSided::index`](odonata_workload::OneSided::index).
 const ONE_SIDED: [&str; odonata_workload::OneSided::KINDS] = [
     "put",
@@ -161,53 +103,14 @@ const ONE_SIDED: [&str; odonata_workload::OneSided::KINDS] = [
     "rget_accumulate",
 ];
 
-/// Names of the other kinds.
-const OTHERS: [&str; 39] = [
-    "compute",
-    "send",
-    "recv",
-    "isend",
-    "irecv",
-    "ssend",
-    "issend",
-    "sendrecv",
-    "probe",
-    "iprobe",
-    "send_init",
-    "recv_init",
-    "start",
-    "start_all",
-    "request_free",
-    "wait",
-    "wait_all",
-    "wait_any",
-    "wait_some",
-    "test",
-    "test_any",
-    "test_all",
-    "test_some",
-    "comm_dup",
-    "comm_split",
-    "comm_create",
-    "comm_free",
-    "open",
-    "close",
-    "read",
-    "write",
-    "iread",
-    "iwrite",
-    "create",
-    "stat",
-    "unlink",
-    "sync",
-    "mkdir",
-    "rmdir",
-];
+/// Names of calls about files that have no kind of their own.
+const METADATA: [&str; 6] = ["create", "stat", "unlink", "sync", "mkdir", "rmdir"];
 
 /// All names of kinds, in documentation order.
 pub fn kind_names() -> impl Iterator<Item = &'static str> {
     let collectives = COLLECTIVES.iter().flat_map(|&(blocking, other)| [blocking, other]);
-    OTHERS.into_iter().chain(ONE_SIDED).chain(collectives).chain(["mark"])
+    let plain = NAMES.into_iter().chain(METADATA);
+    plain.chain(ONE_SIDED).chain(collectives).chain(["mark"])
 }
 
 /// The static name equal to `name`, if there is such a kind.
@@ -262,7 +165,7 @@ mod tests {
         }
         assert_eq!(
             kind_names().count(),
-            OTHERS.len() + ONE_SIDED.len() + 2 * COLLECTIVES.len() + 1
+            NAMES.len() + METADATA.len() + ONE_SIDED.len() + 2 * COLLECTIVES.len() + 1
         );
         assert!(kind_names().all(|kind| known_kind(kind) == Some(kind)));
     }

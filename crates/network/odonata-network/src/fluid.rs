@@ -222,11 +222,6 @@ impl Fluid {
         }
     }
 
-    /// Whether `flow` belongs to a message; otherwise it stands for packets.
-    fn is_message(&self, flow: u32) -> bool {
-        self.flights.get(flow as usize).message != NIL
-    }
-
     /// The paths of `flow` again, by the loads of now and the random choices of `name`; of a flow of one path, that of
     /// the packet `number` alone.
     fn paths_again<P: Payload>(&self, shared: &Shared<P>, flow: u32, name: u64, number: u32) -> Paths {
@@ -419,7 +414,7 @@ impl Fluid {
         self.count::<C>(rest, packets, &path);
         self.note(ctx, delay, flow);
         let mut waits = 0.0;
-        for (link, wait) in self.waits_in_pipes(shared, flow, ended.bytes) {
+        for (link, wait) in self.network(shared).waits_in_pipes(flow, ended.bytes) {
             waits += wait;
             self.blame.waits_at::<C>(flow, now, link, wait);
         }

@@ -1,62 +1,45 @@
 //! Aggregates of logged values.
 
-/// A function of a list of values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Aggregate {
-    /// All values as they are.
-    Each,
-    /// The only value, which must not change; if it does, all values.
-    The,
-    /// Each distinct value, with its count.
-    Histogram,
-    /// Arithmetic mean.
-    Mean,
-    /// Harmonic mean.
-    HarmonicMean,
-    /// Geometric mean.
-    GeometricMean,
-    /// Median: the mean of the middle two for an even number.
-    Median,
-    /// Sample standard deviation, with n - 1 in the denominator; 0 for one value.
-    StandardDeviation,
-    /// Median of the absolute deviations from the median.
-    MedianAbsoluteDeviation,
-    /// Square of the standard deviation.
-    Variance,
-    /// Sum.
-    Sum,
-    /// Least value.
-    Minimum,
-    /// Greatest value.
-    Maximum,
-    /// Last value.
-    Final,
-    /// The value below which a percentage of all values lies, with linear interpolation.
-    Percentile,
+use crate::named;
+
+named! {
+    /// A function of a list of values.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Aggregate {
+        /// All values as they are.
+        Each = "each",
+        /// The only value, which must not change; if it does, all values.
+        The = "the",
+        /// Each distinct value, with its count.
+        Histogram = "histogram",
+        /// Arithmetic mean.
+        Mean = "mean",
+        /// Harmonic mean.
+        HarmonicMean = "harmonic mean",
+        /// Geometric mean.
+        GeometricMean = "geometric mean",
+        /// Median: the mean of the middle two for an even number.
+        Median = "median",
+        /// Sample standard deviation, with n - 1 in the denominator; 0 for one value.
+        StandardDeviation = "standard deviation",
+        /// Median of the absolute deviations from the median.
+        MedianAbsoluteDeviation = "median absolute deviation",
+        /// Square of the standard deviation.
+        Variance = "variance",
+        /// Sum.
+        Sum = "sum",
+        /// Least value.
+        Minimum = "minimum",
+        /// Greatest value.
+        Maximum = "maximum",
+        /// Last value.
+        Final = "final",
+        /// The value below which a percentage of all values lies, with linear interpolation.
+        Percentile = "percentile",
+    }
 }
 
 impl Aggregate {
-    /// Its name in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Aggregate::Each => "each",
-            Aggregate::The => "the",
-            Aggregate::Histogram => "histogram",
-            Aggregate::Mean => "mean",
-            Aggregate::HarmonicMean => "harmonic mean",
-            Aggregate::GeometricMean => "geometric mean",
-            Aggregate::Median => "median",
-            Aggregate::StandardDeviation => "standard deviation",
-            Aggregate::MedianAbsoluteDeviation => "median absolute deviation",
-            Aggregate::Variance => "variance",
-            Aggregate::Sum => "sum",
-            Aggregate::Minimum => "minimum",
-            Aggregate::Maximum => "maximum",
-            Aggregate::Final => "final",
-            Aggregate::Percentile => "percentile",
-        }
-    }
-
     /// The aggregate of `values` as (value, count): one pair, or several for [`Aggregate::Each`],
     /// [`Aggregate::Histogram`] and a changing [`Aggregate::The`]. Empty without values. `percent` is the percentile, 0
     /// to 100.

@@ -79,6 +79,7 @@ pub mod collective;
 mod grid;
 mod group;
 mod loggops;
+mod named;
 mod one_sided;
 mod op;
 mod permutation;

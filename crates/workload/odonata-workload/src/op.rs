@@ -6,7 +6,7 @@
 
 use odonata_units::Time;
 
-use crate::{Collective, OneSided, RankTimes};
+use crate::{Collective, OneSided, RankTimes, named};
 
 /// The number of an operation in its rank's program, from 0.
 ///
@@ -164,53 +164,27 @@ pub enum Tag {
     Any,
 }
 
-/// A call about the name and the attributes of a file, not its data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
-pub enum FileCall {
-    /// `open` of an existing file.
-    Open,
-    /// `open` with `O_CREAT`: creates the file.
-    Create,
-    /// `stat`: looks up its attributes.
-    Stat,
-    /// `close`; waits for unacknowledged writes of the rank.
-    Close,
-    /// `unlink`: removes it.
-    Unlink,
-    /// `fsync`, `MPI_File_sync`: waits for unacknowledged writes of the rank, then until the servers have committed all
-    /// acknowledged data of the file.
-    Sync,
-    /// `mkdir`.
-    Mkdir,
-    /// `rmdir`.
-    Rmdir,
-}
-
-impl FileCall {
-    /// All calls, by number.
-    pub const ALL: [FileCall; 8] = [
-        FileCall::Open,
-        FileCall::Create,
-        FileCall::Stat,
-        FileCall::Close,
-        FileCall::Unlink,
-        FileCall::Sync,
-        FileCall::Mkdir,
-        FileCall::Rmdir,
-    ];
-
-    /// Its name, in programs and in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            FileCall::Open => "open",
-            FileCall::Create => "create",
-            FileCall::Stat => "stat",
-            FileCall::Close => "close",
-            FileCall::Unlink => "unlink",
-            FileCall::Sync => "sync",
-            FileCall::Mkdir => "mkdir",
-            FileCall::Rmdir => "rmdir",
-        }
+named! {
+    /// A call about the name and the attributes of a file, not its data.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+    pub enum FileCall {
+        /// `open` of an existing file.
+        Open = "open",
+        /// `open` with `O_CREAT`: creates the file.
+        Create = "create",
+        /// `stat`: looks up its attributes.
+        Stat = "stat",
+        /// `close`; waits for unacknowledged writes of the rank.
+        Close = "close",
+        /// `unlink`: removes it.
+        Unlink = "unlink",
+        /// `fsync`, `MPI_File_sync`: waits for unacknowledged writes of the rank, then until the servers have committed
+        /// all acknowledged data of the file.
+        Sync = "sync",
+        /// `mkdir`.
+        Mkdir = "mkdir",
+        /// `rmdir`.
+        Rmdir = "rmdir",
     }
 }
 

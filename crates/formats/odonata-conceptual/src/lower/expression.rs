@@ -1,12 +1,20 @@
 //! Names, expressions, conditions and ranges.
 
-use super::super::ast::{self, ExprKind};
+use std::cell::Cell;
+use std::collections::HashMap;
+
+use super::super::Dialect;
+use super::super::ast::{self, ExprKind, RandomLimits};
 use super::super::diagnostic::Span;
-use super::super::eval::{walk, walk_cond, walk_ranges};
-use super::super::ir::{Cond, Counter, Dims, Expr, Range, Ranges, Set, Site, Tasks};
-use super::super::keyword::PREDECLARED;
-use super::scopes::Binding;
-use super::{Lower, Place};
+use super::super::eval::{Env, walk};
+use super::super::functions::Value;
+use super::super::ir::{Cond, Counter, Dims, Expr, LOCALS, Limits, Range, Ranges};
+use super::super::keyword::{PREDECLARED, nearest};
+use super::super::machine::MOST_STEPS;
+use super::Read;
+use super::diagnostics::Diagnostics;
+use super::scopes::{Binding, Scopes};
+use super::tables::Tables;
 
 fn counter(name: &str) -> Option<Counter> {
     Some(match name {
@@ -22,7 +30,60 @@ fn counter(name: &str) -> Option<Counter> {
     })
 }
 
-impl<'a> Lower<'a> {
+/// The place of an expression, which decides what it may contain.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Free,
+    Binding,
+    Set,
+    If,
+    Message,
+    Default,
+}
+
+/// Lowers expressions, sets of tasks and descriptions of messages.
+pub(super) struct Expressions<'a> {
+    pub(super) tasks: i64,
+    pub(super) dialect: Dialect,
+    pub(super) scopes: Scopes<'a>,
+    pub(super) tables: Tables<'a>,
+    pub(super) diagnostics: Diagnostics,
+    place: Place,
+    floating: bool,
+    /// Whether the current expression is only reported.
+    reported: bool,
+    /// Whether the current condition contains MY TASK.
+    pub(super) my_task: bool,
+    /// Number of random functions and random tasks so far.
+    pub(super) random_sites: u32,
+    /// The first place that needs a clock, and its name.
+    pub(super) clock: Option<(Span, &'static str)>,
+    /// Texts of tags, and their numbers.
+    pub(super) tag_texts: Vec<String>,
+    pub(super) tag_numbers: HashMap<&'a str, u32>,
+    effort: Cell<u64>,
+}
+
+impl<'a> Expressions<'a> {
+    pub(super) fn new(tasks: u32, dialect: Dialect, read: Option<Read<'a>>) -> Self {
+        Expressions {
+            tasks: i64::from(tasks),
+            dialect,
+            scopes: Scopes::default(),
+            tables: Tables::new(read),
+            diagnostics: Diagnostics::default(),
+            place: Place::Free,
+            floating: false,
+            reported: false,
+            my_task: false,
+            random_sites: 0,
+            clock: None,
+            tag_texts: Vec::new(),
+            tag_numbers: HashMap::new(),
+            effort: Cell::new(MOST_STEPS),
+        }
+    }
+
     /// Runs `lower` for expressions at `place`.
     pub(super) fn at<T>(&mut self, place: Place, lower: impl FnOnce(&mut Self) -> T) -> T {
         let before = std::mem::replace(&mut self.place, place);
@@ -54,7 +115,8 @@ impl<'a> Lower<'a> {
             } else {
                 "variable in a default"
             };
-            self.error(reason, format!("{name}: a default is a constant"), span);
+            self.diagnostics
+                .error(reason, format!("{name}: a default is a constant"), span);
             return Expr::Int(0);
         }
         if name == "num_tasks" {
@@ -63,11 +125,10 @@ impl<'a> Lower<'a> {
         if let Some(counter) = counter(name) {
             if self.place == Place::Binding {
                 let message = format!("{name} differs between tasks: a variable has one value for all tasks");
-                self.error("counter variable in a binding", message, span);
+                self.diagnostics.error("counter variable in a binding", message, span);
             }
             if counter == Counter::Elapsed && !self.reported {
-                self.code
-                    .clock
+                self.clock
                     .get_or_insert((span, "elapsed_usecs outside LOGS and OUTPUTS"));
             }
             return Expr::Counter(counter);
@@ -82,7 +143,7 @@ impl<'a> Lower<'a> {
                     Binding::Slot(slot) => Expr::Slot(slot),
                     Binding::Local(local) => {
                         if source && strict {
-                            self.error(
+                            self.diagnostics.error(
                                 "source-task variable or ALL TASKS used where release 1.5.1b forbids it",
                                 format!("{name}: release 1.5.1b has no source variable in a message"),
                                 span,
@@ -91,7 +152,7 @@ impl<'a> Lower<'a> {
                         Expr::Local(local)
                     }
                     Binding::Group(..) => {
-                        self.error(
+                        self.diagnostics.error(
                             "task group used as a variable",
                             format!("{name:?} is a group of tasks, not a number"),
                             span,
@@ -102,7 +163,7 @@ impl<'a> Lower<'a> {
             }
             None => {
                 let hint = self.suggestion(name);
-                self.error_with(
+                self.diagnostics.error_with(
                     "variable used without declaration",
                     format!("{name:?} is not declared"),
                     span,
@@ -125,7 +186,7 @@ impl<'a> Lower<'a> {
         };
         let message = format!("{what} differs between tasks and is not allowed in {place}");
         let hint = (self.place == Place::Binding).then(|| "A RANDOM TASK is the same for all tasks".to_owned());
-        self.error_with(reason, message, span, hint);
+        self.diagnostics.error_with(reason, message, span, hint);
     }
 
     pub(super) fn boxed(&mut self, expr: &'a ast::Expr) -> Box<Expr> {
@@ -143,9 +204,10 @@ impl<'a> Lower<'a> {
             ExprKind::MyTask => {
                 if self.place == Place::If {
                     self.my_task = true;
-                    self.warn("MY TASK", "MY TASK differs between tasks".into(), expr.span);
+                    self.diagnostics
+                        .warn("MY TASK", "MY TASK differs between tasks".into(), expr.span);
                 } else {
-                    self.error(
+                    self.diagnostics.error(
                         "MY TASK outside an IF condition",
                         "MY TASK is known only in the condition of an IF".into(),
                         expr.span,
@@ -164,14 +226,11 @@ impl<'a> Lower<'a> {
                     self.random_sites += 1;
                     return Expr::Random(*function, args, self.random_sites);
                 }
-                if matches!(function, ast::Func::ProcessorOf | ast::Func::TaskOf) {
-                    return Expr::Call(*function, args);
-                }
                 Expr::Call(*function, args)
             }
             ExprKind::MeshNeighbor { dims, task, offsets } => {
                 if offsets.len() > dims.len() {
-                    self.error(
+                    self.diagnostics.error(
                         "wrong number of arguments",
                         format!("{} offsets on a mesh of {} dimensions", offsets.len(), dims.len()),
                         expr.span,
@@ -199,7 +258,7 @@ impl<'a> Lower<'a> {
             } => {
                 let column = column.as_deref().map_or(Expr::Int(1), |column| self.expr(column));
                 let row = row.as_deref().map_or(Expr::Int(1), |row| self.expr(row));
-                let table = self.table(file, separators);
+                let table = self.tables.number(file, separators, &mut self.diagnostics);
                 return Expr::Cell(table, Box::new([column, row]));
             }
         };
@@ -282,32 +341,67 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// A new site for the dependencies of `tasks` and `ranges`.
-    pub(super) fn site(&mut self, sets: &[&Tasks], ranges: &[Range]) -> Site {
-        let mut site = Site {
-            number: self.code.sites,
-            ..Site::default()
-        };
-        self.code.sites += 1;
-        let first: &[u8] = sets.first().map_or(&[], |set| &set.locals);
-        let mut linked = false;
-        let mut visit = |expr: &Expr, second: bool| match expr {
-            Expr::Slot(slot) if !site.reads.contains(slot) => site.reads.push(*slot),
-            Expr::Counter(_) | Expr::MyTask | Expr::Random(..) => site.private = true,
-            Expr::Local(local) if second => linked |= first.contains(local),
-            _ => {}
-        };
-        for (index, tasks) in sets.iter().enumerate() {
-            let mut visit = |expr: &Expr| visit(expr, index > 0);
-            match &tasks.set {
-                Set::One(expr) => walk(expr, &mut visit),
-                Set::Such(cond) => walk_cond(cond, &mut visit),
-                Set::Ranges(ranges) => walk_ranges(ranges, &mut visit),
-                Set::All | Set::Others => {}
+    pub(super) fn limits(&mut self, limits: &'a RandomLimits) -> Limits {
+        let but = |lower: &mut Self, but: &'a Option<ast::Expr>| but.as_ref().map(|but| lower.expr(but));
+        match limits {
+            RandomLimits::None => Limits::All,
+            RandomLimits::Other(than) => Limits::Other(self.expr(than)),
+            RandomLimits::Less(than, not) => Limits::Less(self.expr(than), but(self, not)),
+            RandomLimits::Greater(than, not) => Limits::Greater(self.expr(than), but(self, not)),
+            RandomLimits::In(low, high, not) => Limits::In(self.expr(low), self.expr(high), but(self, not)),
+        }
+    }
+
+    pub(super) fn push_scope(&mut self, name: &'a str, span: Span, binding: Binding<'a>) {
+        if PREDECLARED.contains(&name) {
+            self.diagnostics.error(
+                "redefinition of a predeclared variable",
+                format!("{name} is already defined"),
+                span,
+            );
+        }
+        self.scopes.push(name, span, binding);
+    }
+
+    /// Ends the scopes from `mark` on.
+    pub(super) fn close(&mut self, mark: usize) {
+        while self.scopes.len() > mark {
+            let Some(scope) = self.scopes.pop() else { return };
+            if !scope.used {
+                self.diagnostics
+                    .warn("unused variable", format!("unused variable {}", scope.name), scope.span);
             }
         }
-        walk_ranges(ranges, &mut |expr| visit(expr, false));
-        site.linked = linked;
-        site
+    }
+
+    /// A variable of a set of tasks or a comprehension.
+    pub(super) fn local(&mut self, name: &'a str, span: Span) -> u8 {
+        let local = self.scopes.locals().min(LOCALS - 1) as u8;
+        if self.scopes.locals() >= LOCALS {
+            self.diagnostics.error(
+                "nested too deeply",
+                format!("more than {LOCALS} variables of task sets and lists at once"),
+                span,
+            );
+        }
+        self.push_scope(name, span, Binding::Local(local));
+        local
+    }
+
+    /// The name in scope that `name` probably means.
+    pub(super) fn suggestion(&self, name: &str) -> Option<String> {
+        if self.diagnostics.is_full() {
+            return None;
+        }
+        nearest(name, self.scopes.names().chain(PREDECLARED)).map(|near| format!("did you mean {near:?}?"))
+    }
+
+    /// The value of an expression without variables.
+    pub(super) fn constant(&self, expr: &Expr) -> Value<i64> {
+        self.env().int(expr)
+    }
+
+    fn env(&self) -> Env<'_> {
+        Env::constant(self.tasks, &self.effort)
     }
 }

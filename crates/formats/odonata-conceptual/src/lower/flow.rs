@@ -1,11 +1,12 @@
 //! Loops, bindings and conditions.
 
-use super::super::ast::{self, Bound, RandomLimits, Stmt};
+use super::super::ast::{self, Bound, Stmt};
 use super::super::diagnostic::Span;
-use super::super::ir::{Expr, InstKind, Limits, Loop, count, each, timed};
+use super::super::ir::{Expr, InstKind, Loop, count, each, timed};
+use super::Lower;
+use super::expression::Place;
 use super::scopes::Binding;
 use super::tasks::Role;
-use super::{Lower, Place};
 
 impl<'a> Lower<'a> {
     fn target(&mut self, at: usize, target: u32) {
@@ -22,8 +23,8 @@ impl<'a> Lower<'a> {
         let shape = Loop {
             state,
             end: 0,
-            count: self.expr(count),
-            warm: warmup.map(|warmup| self.expr(&warmup.count)),
+            count: self.expressions.expr(count),
+            warm: warmup.map(|warmup| self.expressions.expr(&warmup.count)),
             synchronize: warmup.is_some_and(|warmup| warmup.synchronize),
         };
         let mut head_shape = shape.clone();
@@ -54,18 +55,18 @@ impl<'a> Lower<'a> {
         body: &'a Stmt,
     ) {
         if self.split > 0 {
-            self.error(
+            self.expressions.diagnostics.error(
                 "timed loop that only some tasks enter",
                 "all tasks run a timed loop: it is not allowed inside an IF on MY TASK".into(),
                 span,
             );
         }
         let state = self.words(timed::WORDS);
-        let limit = self.expr(limit);
-        let warm = warmup.map(|warmup| self.expr(&warmup.count));
+        let limit = self.expressions.expr(limit);
+        let warm = warmup.map(|warmup| self.expressions.expr(&warmup.count));
         let warm_unit = warmup.map_or(1, |warmup| warmup.unit);
         self.code.timed = true;
-        self.code.clock.get_or_insert((span, "a timed loop"));
+        self.expressions.clock.get_or_insert((span, "a timed loop"));
         self.emit(
             span,
             InstKind::TimedStart {
@@ -97,7 +98,7 @@ impl<'a> Lower<'a> {
     pub(super) fn for_each(&mut self, span: Span, name: &'a ast::Word, ranges: &'a [ast::Range], body: &'a Stmt) {
         let state = self.words(each::WORDS);
         let slot = self.words(1);
-        let ranges = self.ranges(ranges);
+        let ranges = self.expressions.ranges(ranges);
         let site = self.site(&[], &ranges);
         self.emit(
             span,
@@ -117,32 +118,32 @@ impl<'a> Lower<'a> {
                 site,
             },
         );
-        let mark = self.scopes.len();
-        self.push_scope(&name.text, name.span, Binding::Slot(slot));
+        let mark = self.expressions.scopes.len();
+        self.expressions.push_scope(&name.text, name.span, Binding::Slot(slot));
         self.in_loop(state + each::ORDINAL as u32, body);
-        self.close(mark);
+        self.expressions.close(mark);
         self.emit(span, InstKind::Next(state + each::ORDINAL as u32, head as u32));
         let end = self.here();
         self.target(head, end);
     }
 
     pub(super) fn bindings(&mut self, span: Span, bindings: &'a [(ast::Word, Bound)], body: &'a Stmt) {
-        let mark = self.scopes.len();
+        let mark = self.expressions.scopes.len();
         for (name, bound) in bindings {
             let binding = match bound {
                 Bound::Value(value) => {
-                    let value = self.at(Place::Binding, |lower| lower.expr(value));
+                    let value = self.expressions.at(Place::Binding, |inner| inner.expr(value));
                     let slot = self.words(1);
                     self.emit(span, InstKind::Let(slot, value));
                     Binding::Slot(slot)
                 }
                 Bound::Random(limits) => {
-                    let limits = self.at(Place::Binding, |lower| lower.limits(limits));
+                    let limits = self.expressions.at(Place::Binding, |lower| lower.limits(limits));
                     let slot = self.words(1);
-                    self.random_sites += 1;
+                    self.expressions.random_sites += 1;
                     let kind = InstKind::LetRandom {
                         slot,
-                        site: self.random_sites,
+                        site: self.expressions.random_sites,
                         limits,
                         loops: self.loops.clone(),
                     };
@@ -151,34 +152,23 @@ impl<'a> Lower<'a> {
                 }
                 Bound::Tasks(tasks) => {
                     // Checked where it is defined; its meaning depends on its use.
-                    let inner = self.scopes.len();
-                    self.set(tasks, Role::Group);
-                    (self.scopes.since(inner).iter_mut()).for_each(|scope| scope.used = true);
-                    self.close(inner);
+                    let inner = self.expressions.scopes.len();
+                    self.expressions.set(tasks, Role::Group);
+                    self.expressions.scopes.mark_used(inner);
+                    self.expressions.close(inner);
                     Binding::Group(tasks, inner)
                 }
             };
-            self.push_scope(&name.text, name.span, binding);
+            self.expressions.push_scope(&name.text, name.span, binding);
         }
         self.statement(body);
-        self.close(mark);
-    }
-
-    fn limits(&mut self, limits: &'a RandomLimits) -> Limits {
-        let but = |lower: &mut Self, but: &'a Option<ast::Expr>| but.as_ref().map(|but| lower.expr(but));
-        match limits {
-            RandomLimits::None => Limits::All,
-            RandomLimits::Other(than) => Limits::Other(self.expr(than)),
-            RandomLimits::Less(than, not) => Limits::Less(self.expr(than), but(self, not)),
-            RandomLimits::Greater(than, not) => Limits::Greater(self.expr(than), but(self, not)),
-            RandomLimits::In(low, high, not) => Limits::In(self.expr(low), self.expr(high), but(self, not)),
-        }
+        self.expressions.close(mark);
     }
 
     pub(super) fn choice(&mut self, span: Span, cond: &'a ast::Cond, yes: &'a Stmt, no: Option<&'a Stmt>) {
-        self.my_task = false;
-        let cond = self.at(Place::If, |lower| lower.cond(cond));
-        let split = std::mem::take(&mut self.my_task);
+        self.expressions.my_task = false;
+        let cond = self.expressions.at(Place::If, |inner| inner.cond(cond));
+        let split = std::mem::take(&mut self.expressions.my_task);
         let mut private = split;
         super::super::eval::walk_cond(&cond, &mut |expr| private |= matches!(expr, Expr::Counter(_)));
         self.split += u32::from(split);

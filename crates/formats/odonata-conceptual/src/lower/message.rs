@@ -1,13 +1,16 @@
 //! Messages, texts and reports.
 
+use std::collections::HashMap;
+
 use odonata_workload::aggregate::Aggregate;
 
 use super::super::ast::{self, Multiplier, Text};
+use super::super::diagnostic::Span;
 use super::super::inject::{calls, template};
 use super::super::ir::{Bytes, Column, Expr, Messages, Piece, Report, Tag};
-use super::{Lower, Place};
+use super::expression::{Expressions, Place};
 
-impl<'a> Lower<'a> {
+impl<'a> Expressions<'a> {
     pub(super) fn amount(&mut self, size: Option<&'a (Option<ast::Expr>, Multiplier)>) -> Bytes {
         match size {
             None => Bytes {
@@ -28,10 +31,10 @@ impl<'a> Lower<'a> {
         match tag {
             ast::Tag::Number(expr) => Tag::Number(self.expr(expr)),
             ast::Tag::Text(text) => {
-                let next = self.code.tag_texts.len() as u32;
+                let next = self.tag_texts.len() as u32;
                 let number = *self.tag_numbers.entry(text).or_insert(next);
                 if number == next {
-                    self.code.tag_texts.push(text.clone());
+                    self.tag_texts.push(text.clone());
                 }
                 Tag::Text(number)
             }
@@ -47,7 +50,7 @@ impl<'a> Lower<'a> {
 
     pub(super) fn message(&mut self, message: &'a ast::Message) -> Messages {
         if message.aligned && message.offset {
-            self.error(
+            self.diagnostics.error(
                 "alignment with an offset into a buffer",
                 "an alignment and an offset into a buffer contradict each other".into(),
                 message.span,
@@ -66,13 +69,13 @@ impl<'a> Lower<'a> {
     pub(super) fn detaches(&mut self, message: &ast::Message, asynchronous_send: bool) {
         let Some(span) = message.detached else { return };
         if self.dialect.strict {
-            self.error(
+            self.diagnostics.error(
                 "WITHOUT COMPLETION",
                 "release 1.5.1b has no messages WITHOUT COMPLETION".into(),
                 span,
             );
         } else if !asynchronous_send {
-            self.error(
+            self.diagnostics.error(
                 "WITHOUT COMPLETION",
                 "only messages sent ASYNCHRONOUSLY can be WITHOUT COMPLETION".into(),
                 span,
@@ -134,7 +137,8 @@ impl<'a> Lower<'a> {
     pub(super) fn backend(
         &mut self,
         texts: &'a [Text],
-        span: super::Span,
+        span: Span,
+        requests: &mut HashMap<String, u32>,
     ) -> (Report, Vec<super::super::inject::Call>) {
         let report = self.output(texts);
         let Report::Output { pieces, .. } = &report else {
@@ -144,14 +148,15 @@ impl<'a> Lower<'a> {
             Piece::Text(text) => Some(text.as_str()),
             Piece::Value(_) => None,
         }));
-        let found = calls(&text, &mut self.code.requests);
+        let found = calls(&text, requests);
         let found = found.unwrap_or_else(|message| {
             let reason = "text for an unknown back end";
             if self.dialect.ignore_unknown_backend {
-                self.warn(reason, format!("ignored text for another back end: {message}"), span);
+                self.diagnostics
+                    .warn(reason, format!("ignored text for another back end: {message}"), span);
             } else {
                 let hint = "--ignore-unknown-backend ignores it; in a scenario, ignore_unknown_backend = true";
-                self.error_with(reason, message, span, Some(hint.into()));
+                self.diagnostics.error_with(reason, message, span, Some(hint.into()));
             }
             Vec::new()
         });

@@ -103,8 +103,13 @@ impl<'a> Scopes<'a> {
         self.scopes.get_mut(place)
     }
 
-    /// The scopes from `mark` on.
-    pub(super) fn since(&mut self, mark: usize) -> &mut [Scope<'a>] {
-        &mut self.scopes[mark..]
+    /// The names from `mark` on count as used.
+    pub(super) fn mark_used(&mut self, mark: usize) {
+        self.scopes[mark..].iter_mut().for_each(|scope| scope.used = true);
+    }
+
+    /// The names from `mark` on are variables of a statement's source tasks.
+    pub(super) fn mark_source(&mut self, mark: usize) {
+        self.scopes[mark..].iter_mut().for_each(|scope| scope.source = true);
     }
 }

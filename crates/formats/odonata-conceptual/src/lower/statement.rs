@@ -3,21 +3,17 @@
 use super::super::ast::{self, CounterAction, Stmt, StmtKind, Stride};
 use super::super::diagnostic::Span;
 use super::super::ir::{Bytes, Expr, InstKind, Report, Tasks, Touch};
+use super::super::machine::STACK_WORDS;
 use super::Lower;
 use super::tasks::Role;
-
-/// Maximum depth of the stack of stored counters.
-pub(in super::super) const MOST_STORES: u32 = 8;
-/// Words of one set of stored counters.
-pub(in super::super) const STORED_WORDS: u32 = 5;
 
 impl<'a> Lower<'a> {
     /// A statement of `tasks` alone: `make` gets the set, with its variable in scope.
     fn local_statement(&mut self, tasks: &'a ast::Tasks, span: Span, make: impl FnOnce(&mut Self, Tasks) -> InstKind) {
-        let mark = self.scopes.len();
-        let tasks = self.set(tasks, Role::Source);
+        let mark = self.expressions.scopes.len();
+        let tasks = self.expressions.set(tasks, Role::Source);
         let kind = make(self, tasks);
-        self.close(mark);
+        self.expressions.close(mark);
         self.emit(span, kind);
     }
 
@@ -41,13 +37,13 @@ impl<'a> Lower<'a> {
             StmtKind::Let { bindings, body } => self.bindings(span, bindings, body),
             StmtKind::If { cond, yes, no } => self.choice(span, cond, yes, no.as_deref()),
             StmtKind::Assert { about, cond } => {
-                let cond = self.cond(cond);
+                let cond = self.expressions.cond(cond);
                 self.emit(span, InstKind::Assert(about.clone(), cond));
             }
             StmtKind::Synchronize { tasks } => {
-                let mark = self.scopes.len();
-                let tasks = self.set(tasks, Role::Source);
-                self.close(mark);
+                let mark = self.expressions.scopes.len();
+                let tasks = self.expressions.set(tasks, Role::Source);
+                self.expressions.close(mark);
                 let site = self.site(&[&tasks], &[]);
                 self.emit(span, InstKind::Barrier { site, tasks });
             }
@@ -59,26 +55,26 @@ impl<'a> Lower<'a> {
                 unit,
             } => self.local_statement(tasks, span, |lower, tasks| InstKind::Delay {
                 tasks,
-                time: lower.expr(time),
+                time: lower.expressions.expr(time),
                 unit: *unit,
                 sleep: *sleep,
             }),
             StmtKind::TouchBuffers { tasks, buffer } => {
                 // Message buffers have no addresses, and touching them takes no time.
-                let mark = self.scopes.len();
-                self.set(tasks, Role::Source);
-                self.checked(buffer.as_slice());
-                self.close(mark);
+                let mark = self.expressions.scopes.len();
+                self.expressions.set(tasks, Role::Source);
+                self.expressions.checked(buffer.as_slice());
+                self.expressions.close(mark);
             }
             StmtKind::Log { tasks, items } => self.local_statement(tasks, span, |lower, tasks| {
-                let report = lower.reported(|lower| lower.log(items));
+                let report = lower.expressions.reported(|inner| inner.log(items));
                 InstKind::Report {
                     tasks,
                     site: lower.report(report),
                 }
             }),
             StmtKind::Output { tasks, texts } => self.local_statement(tasks, span, |lower, tasks| {
-                let report = lower.reported(|lower| lower.output(texts));
+                let report = lower.expressions.reported(|inner| inner.output(texts));
                 InstKind::Report {
                     tasks,
                     site: lower.report(report),
@@ -89,13 +85,13 @@ impl<'a> Lower<'a> {
             }
             StmtKind::Counters { tasks, action } => {
                 if *action == CounterAction::Store && self.code.stores.is_none() {
-                    self.code.stores = Some(self.words(1 + MOST_STORES * STORED_WORDS));
+                    self.code.stores = Some(self.words(STACK_WORDS));
                 }
                 self.local_statement(tasks, span, |_, tasks| InstKind::Counters { tasks, action: *action });
             }
             StmtKind::Assign { tasks, processor } => {
                 if self.timed > 0 || self.split > 0 {
-                    self.error(
+                    self.expressions.diagnostics.error(
                         "processors assigned where tasks may differ",
                         "an assignment of processors inside a timed loop or an IF on MY TASK does not reach all tasks"
                             .into(),
@@ -104,17 +100,17 @@ impl<'a> Lower<'a> {
                 }
                 self.code.assigns = true;
                 let loops = self.loops.clone();
-                self.random_sites += 1;
-                let site = self.random_sites;
+                self.expressions.random_sites += 1;
+                let site = self.expressions.random_sites;
                 self.local_statement(tasks, span, |lower, tasks| InstKind::Assign {
                     tasks,
-                    processor: processor.as_ref().map(|processor| lower.expr(processor)),
+                    processor: processor.as_ref().map(|processor| lower.expressions.expr(processor)),
                     site,
                     loops,
                 });
             }
             StmtKind::Backend { tasks, texts } => self.local_statement(tasks, span, |lower, tasks| {
-                let (report, calls) = lower.backend(texts, span);
+                let (report, calls) = lower.expressions.backend(texts, span, &mut lower.code.requests);
                 InstKind::Backend {
                     tasks,
                     report: lower.report(report),
@@ -132,15 +128,17 @@ impl<'a> Lower<'a> {
                 tasks,
                 verb: *verb,
                 bytes: size.as_ref().map(|(amount, unit)| Bytes {
-                    amount: lower.expr(amount),
+                    amount: lower.expressions.expr(amount),
                     bits: match unit {
                         Some(ast::Multiplier::Bit) => 1,
                         Some(ast::Multiplier::Bytes(bytes)) => 8 * u64::from(*bytes),
                         None => 8,
                     },
                 }),
-                file: file.as_ref().map_or(Expr::Int(0), |file| lower.expr(file)),
-                offset: offset.as_ref().map_or(Expr::Int(0), |offset| lower.expr(offset)),
+                file: file.as_ref().map_or(Expr::Int(0), |file| lower.expressions.expr(file)),
+                offset: offset
+                    .as_ref()
+                    .map_or(Expr::Int(0), |offset| lower.expressions.expr(offset)),
                 asynchronous: *asynchronous,
             }),
             StmtKind::Touch {
@@ -179,19 +177,19 @@ impl<'a> Lower<'a> {
                 targets,
             } => {
                 if *asynchronous {
-                    self.warn(
+                    self.expressions.diagnostics.warn(
                         "asynchronous multicast",
                         "an asynchronous multicast runs as a blocking one".into(),
                         span,
                     );
                 }
-                let mark = self.scopes.len();
-                let sources = self.set(sources, Role::Source);
-                (self.scopes.since(mark).iter_mut()).for_each(|scope| scope.source = true);
-                let messages = self.message(message);
-                self.detaches(message, false);
-                let targets = self.set(targets, Role::Target);
-                self.close(mark);
+                let mark = self.expressions.scopes.len();
+                let sources = self.expressions.set(sources, Role::Source);
+                self.expressions.scopes.mark_source(mark);
+                let messages = self.expressions.message(message);
+                self.expressions.detaches(message, false);
+                let targets = self.expressions.set(targets, Role::Target);
+                self.expressions.close(mark);
                 let site = self.site(&[&sources, &targets], &[]);
                 self.emit(
                     span,
@@ -217,21 +215,21 @@ impl<'a> Lower<'a> {
         stride: &'a Stride,
     ) {
         let state = self.words(1);
-        let mark = self.scopes.len();
-        let tasks = self.set(tasks, Role::Source);
+        let mark = self.expressions.scopes.len();
+        let tasks = self.expressions.set(tasks, Role::Source);
         let word = count.map_or(4, |&(_, word)| word);
         let touch = Touch {
-            count: count.map(|(count, _)| self.expr(count)),
+            count: count.map(|(count, _)| self.expressions.expr(count)),
             word,
-            region: self.amount(Some(region)),
-            times: times.map_or(Expr::Int(1), |times| self.expr(times)),
+            region: self.expressions.amount(Some(region)),
+            times: times.map_or(Expr::Int(1), |times| self.expressions.expr(times)),
             stride: match stride {
                 Stride::Default => Some((Expr::Int(1), word)),
-                Stride::Bytes(length, unit) => Some((self.expr(length), *unit)),
+                Stride::Bytes(length, unit) => Some((self.expressions.expr(length), *unit)),
                 Stride::Random => None,
             },
         };
-        self.close(mark);
+        self.expressions.close(mark);
         let site = self.site(&[&tasks], &[]);
         self.emit(
             span,

@@ -2,8 +2,8 @@
 
 use super::super::ast::{self, TasksKind};
 use super::super::ir::{Set, Tasks};
+use super::expression::{Expressions, Place};
 use super::scopes::Binding;
-use super::{Lower, Place};
 
 /// The use of a set.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(super) enum Role {
     Group,
 }
 
-impl<'a> Lower<'a> {
+impl<'a> Expressions<'a> {
     /// The set `tasks`; its variable stays in scope until the caller closes it.
     pub(super) fn set(&mut self, tasks: &'a ast::Tasks, role: Role) -> Tasks {
         self.at(Place::Set, |lower| lower.set_here(tasks, role))
@@ -40,7 +40,7 @@ impl<'a> Lower<'a> {
             }
             TasksKind::All(variable) => {
                 if role == Role::Target {
-                    self.error_with(
+                    self.diagnostics.error_with(
                         "ALL TASKS is not a target",
                         "ALL TASKS cannot be a target".into(),
                         tasks.span,
@@ -52,17 +52,17 @@ impl<'a> Lower<'a> {
             }
             TasksKind::AllOther => {
                 match role {
-                    Role::Source => self.error(
+                    Role::Source => self.diagnostics.error(
                         "ALL OTHER TASKS is not a source",
                         "ALL OTHER TASKS excludes the source and cannot be the source".into(),
                         tasks.span,
                     ),
-                    Role::Group => self.error(
+                    Role::Group => self.diagnostics.error(
                         "ALL OTHER TASKS cannot form a group",
                         "ALL OTHER TASKS depends on a source and cannot form a group".into(),
                         tasks.span,
                     ),
-                    Role::Partner if self.dialect.strict => self.error(
+                    Role::Partner if self.dialect.strict => self.diagnostics.error(
                         "ALL OTHER TASKS where release 1.5.1b forbids it",
                         "release 1.5.1b has no ALL OTHER TASKS as sources of receives or targets of reductions".into(),
                         tasks.span,
@@ -79,7 +79,7 @@ impl<'a> Lower<'a> {
                 match found {
                     Some(Binding::Group(definition, reach)) => self.group(definition, reach, name),
                     Some(_) => {
-                        self.error(
+                        self.diagnostics.error(
                             "variable used as a task group",
                             format!("{:?} is not a group of tasks", name.text),
                             name.span,
@@ -89,7 +89,8 @@ impl<'a> Lower<'a> {
                     None => {
                         let hint = self.suggestion(&name.text);
                         let message = format!("task group {:?} is not declared", name.text);
-                        self.error_with("task group never declared", message, name.span, hint);
+                        self.diagnostics
+                            .error_with("task group never declared", message, name.span, hint);
                         plain(Set::All)
                     }
                 }
@@ -103,7 +104,7 @@ impl<'a> Lower<'a> {
         let mark = self.scopes.len();
         let set = self.set_here(definition, Role::Group);
         // Variables of the definition count as used.
-        (self.scopes.since(mark).iter_mut()).for_each(|scope| scope.used = true);
+        self.scopes.mark_used(mark);
         self.close(mark);
         self.scopes.show(hidden);
         let local = self.local(&name.text, name.span);
@@ -116,24 +117,24 @@ impl<'a> Lower<'a> {
         }
         Tasks { set: set.set, locals }
     }
+}
 
-    /// Whether `tasks` reads `name` from an outer scope.
-    pub(super) fn mentions(tasks: &ast::Tasks, name: &str) -> bool {
-        match &tasks.kind {
-            TasksKind::One(expr) => mentions_expr(expr, name),
-            TasksKind::Such { name: own, cond } => own.text != name && mentions_cond(cond, name),
-            TasksKind::Ranges(ranges) => ranges.iter().any(|range| mentions_range(range, name)),
-            TasksKind::Group(_) | TasksKind::All(_) | TasksKind::AllOther => false,
-        }
+/// Whether `tasks` reads `name` from an outer scope.
+pub(super) fn mentions(tasks: &ast::Tasks, name: &str) -> bool {
+    match &tasks.kind {
+        TasksKind::One(expr) => mentions_expr(expr, name),
+        TasksKind::Such { name: own, cond } => own.text != name && mentions_cond(cond, name),
+        TasksKind::Ranges(ranges) => ranges.iter().any(|range| mentions_range(range, name)),
+        TasksKind::Group(_) | TasksKind::All(_) | TasksKind::AllOther => false,
     }
+}
 
-    /// The variable that `tasks` declares.
-    pub(super) fn declares(tasks: &ast::Tasks) -> Option<&str> {
-        match &tasks.kind {
-            TasksKind::Such { name, .. } | TasksKind::Group(name) => Some(&name.text),
-            TasksKind::All(name) => name.as_ref().map(|name| name.text.as_str()),
-            _ => None,
-        }
+/// The variable that `tasks` declares.
+pub(super) fn declares(tasks: &ast::Tasks) -> Option<&str> {
+    match &tasks.kind {
+        TasksKind::Such { name, .. } | TasksKind::Group(name) => Some(&name.text),
+        TasksKind::All(name) => name.as_ref().map(|name| name.text.as_str()),
+        _ => None,
     }
 }
 

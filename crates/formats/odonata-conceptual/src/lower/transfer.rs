@@ -3,8 +3,9 @@
 use super::super::ast::{self, ReduceTo};
 use super::super::diagnostic::Span;
 use super::super::ir::{Expr, InstKind, Tasks};
-use super::tasks::Role;
-use super::{Lower, Place};
+use super::Lower;
+use super::expression::Place;
+use super::tasks::{Role, declares, mentions};
 
 impl<'a> Lower<'a> {
     #[allow(clippy::too_many_arguments)]
@@ -18,12 +19,12 @@ impl<'a> Lower<'a> {
         targets: &'a ast::Tasks,
         receive: Option<&'a ast::ReceiveAs>,
     ) {
-        let mark = self.scopes.len();
-        let sources = self.set(sources, Role::Source);
-        (self.scopes.since(mark).iter_mut()).for_each(|scope| scope.source = true);
-        let messages = self.message(message);
-        self.detaches(message, asynchronous);
-        let targets = self.set(targets, Role::Target);
+        let mark = self.expressions.scopes.len();
+        let sources = self.expressions.set(sources, Role::Source);
+        self.expressions.scopes.mark_source(mark);
+        let messages = self.expressions.message(message);
+        self.expressions.detaches(message, asynchronous);
+        let targets = self.expressions.set(targets, Role::Target);
         let mut as_received = None;
         if !unsuspecting {
             let mut tag = messages.tag.clone();
@@ -33,21 +34,21 @@ impl<'a> Lower<'a> {
                     .verification
                     .is_some_and(|verification| verification != message.verification)
                 {
-                    self.error(
+                    self.expressions.diagnostics.error(
                         "VERIFICATION on one side only",
                         "sender and receiver both verify a message, or neither does".into(),
                         receive.span,
                     );
                 }
-                self.checked(&receive.others);
+                self.expressions.checked(&receive.others);
                 if let Some(own) = &receive.tag {
-                    tag = Some(self.at(Place::Message, |lower| lower.tag(own)));
+                    tag = Some(self.expressions.at(Place::Message, |inner| inner.tag(own)));
                 }
                 receives_asynchronously = receive.asynchronous.unwrap_or(asynchronous);
             }
             as_received = Some((receives_asynchronously, tag));
         }
-        self.close(mark);
+        self.expressions.close(mark);
         let site = self.site(&[&sources, &targets], &[]);
         self.emit(
             span,
@@ -71,18 +72,18 @@ impl<'a> Lower<'a> {
         message: &'a ast::Message,
         senders: &'a ast::Tasks,
     ) {
-        if self.dialect.strict && matches!(receivers.kind, ast::TasksKind::All(_)) {
-            self.error(
+        if self.expressions.dialect.strict && matches!(receivers.kind, ast::TasksKind::All(_)) {
+            self.expressions.diagnostics.error(
                 "source-task variable or ALL TASKS used where release 1.5.1b forbids it",
                 "release 1.5.1b has no ALL TASKS as receivers".into(),
                 receivers.span,
             );
         }
-        let (own, other) = (Self::declares(receivers), Self::declares(senders));
+        let (own, other) = (declares(receivers), declares(senders));
         // ALL OTHER TASKS excludes the sender.
         let others = |tasks: &ast::Tasks| matches!(tasks.kind, ast::TasksKind::AllOther);
         if others(receivers) && others(senders) {
-            self.error(
+            self.expressions.diagnostics.error(
                 "receive whose scope direction is ambiguous",
                 "ALL OTHER TASKS receive from ALL OTHER TASKS: the excluded task is ambiguous".into(),
                 span,
@@ -90,10 +91,10 @@ impl<'a> Lower<'a> {
         }
         let mut reversed = others(receivers) || (other.is_some() && own.is_none());
         if let (Some(own), Some(other)) = (own, other)
-            && Self::mentions(receivers, other)
+            && mentions(receivers, other)
         {
-            if self.scopes.find(other).is_some() {
-                self.error_with(
+            if self.expressions.scopes.find(other).is_some() {
+                self.expressions.diagnostics.error_with(
                     "receive whose scope direction is ambiguous",
                     format!(
                         "{other:?} is both an outer variable and the variable of the senders: the receivers' use is \
@@ -103,9 +104,9 @@ impl<'a> Lower<'a> {
                     Some("name the variables differently".into()),
                 );
             }
-            reversed = !Self::mentions(senders, own) || self.scopes.find(own).is_some();
+            reversed = !mentions(senders, own) || self.expressions.scopes.find(own).is_some();
         }
-        let mark = self.scopes.len();
+        let mark = self.expressions.scopes.len();
         let (first, second) = if reversed {
             (senders, receivers)
         } else {
@@ -116,12 +117,12 @@ impl<'a> Lower<'a> {
             true => (Role::Partner, of_receivers),
             false => (Role::Source, Role::Partner),
         };
-        let first = self.set(first, first_role);
-        let second = self.set(second, second_role);
-        (self.scopes.since(mark).iter_mut()).for_each(|scope| scope.source = true);
-        let messages = self.message(message);
-        self.detaches(message, false);
-        self.close(mark);
+        let first = self.expressions.set(first, first_role);
+        let second = self.expressions.set(second, second_role);
+        self.expressions.scopes.mark_source(mark);
+        let messages = self.expressions.message(message);
+        self.expressions.detaches(message, false);
+        self.expressions.close(mark);
         let site = self.site(&[&first, &second], &[]);
         self.emit(
             span,
@@ -146,7 +147,9 @@ impl<'a> Lower<'a> {
                     "{} cannot be reduced: only INTEGERS and DOUBLEWORDS",
                     word.to_uppercase()
                 );
-                self.error("only INTEGERS and DOUBLEWORDS reduce", message, span);
+                self.expressions
+                    .diagnostics
+                    .error("only INTEGERS and DOUBLEWORDS reduce", message, span);
                 8
             }
         }
@@ -159,13 +162,13 @@ impl<'a> Lower<'a> {
         what: &'a ast::Reduction,
         to: Option<&'a ReduceTo>,
     ) {
-        let mark = self.scopes.len();
-        let sources = self.set(sources, Role::Source);
-        (self.scopes.since(mark).iter_mut()).for_each(|scope| scope.source = true);
+        let mark = self.expressions.scopes.len();
+        let sources = self.expressions.set(sources, Role::Source);
+        self.expressions.scopes.mark_source(mark);
         let mut verified = what.verification.then_some(what.span);
-        self.checked(&what.others);
-        let items = self.at(Place::Message, |lower| {
-            what.count.as_ref().map_or(Expr::Int(1), |count| lower.expr(count))
+        self.expressions.checked(&what.others);
+        let items = self.expressions.at(Place::Message, |inner| {
+            what.count.as_ref().map_or(Expr::Int(1), |count| inner.expr(count))
         });
         let item = self.item(what.item);
         let mut targets = None;
@@ -174,14 +177,14 @@ impl<'a> Lower<'a> {
             None => {}
             Some(ReduceTo::Same(same)) => {
                 verified = verified.or(same.verification.then_some(same.span));
-                self.checked(&same.others);
+                self.expressions.checked(&same.others);
                 result = Some((same.count.as_ref(), same.item, same.span));
             }
             Some(ReduceTo::Tasks { tasks, result: given }) => {
-                targets = Some(self.set(tasks, Role::Partner));
+                targets = Some(self.expressions.set(tasks, Role::Partner));
                 if let Some(given) = given {
                     verified = verified.or(given.verification.filter(|&on| on).map(|_| given.span));
-                    self.checked(&given.others);
+                    self.expressions.checked(&given.others);
                     result = given
                         .what
                         .as_ref()
@@ -190,12 +193,12 @@ impl<'a> Lower<'a> {
             }
         }
         if let Some((count, result_item, at)) = result {
-            let count = self.at(Place::Message, |lower| {
-                count.map_or(Expr::Int(1), |count| lower.expr(count))
+            let count = self.expressions.at(Place::Message, |inner| {
+                count.map_or(Expr::Int(1), |count| inner.expr(count))
             });
             let size = self.item(result_item);
             if size != item || format!("{count:?}") != format!("{items:?}") {
-                self.error(
+                self.expressions.diagnostics.error(
                     "reduction whose result differs in count or type",
                     "the result of a reduction has the count and type of its input".into(),
                     at,
@@ -203,13 +206,13 @@ impl<'a> Lower<'a> {
             }
         }
         if let Some(at) = verified {
-            self.error(
+            self.expressions.diagnostics.error(
                 "VERIFICATION in a reduction",
                 "a reduction cannot be verified".into(),
                 at,
             );
         }
-        self.close(mark);
+        self.expressions.close(mark);
         let sets: Vec<&Tasks> = std::iter::once(&sources).chain(&targets).collect();
         let site = self.site(&sets, &[]);
         self.emit(

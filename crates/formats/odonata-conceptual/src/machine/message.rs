@@ -6,6 +6,7 @@ use super::super::eval::Env;
 use super::super::functions::{OVERFLOW, Value};
 use super::super::ir::{self, Bytes, Messages, Set, Site, Tasks, word};
 use super::super::sets::{Pairs, SiteData};
+use super::counters::Counters;
 use super::{Machine, Step};
 
 /// The largest numeric tag; string tags are above.
@@ -173,7 +174,12 @@ impl<'a> Machine<'a> {
                 let (tag, text_tag) = self.tag(&env, tag)?;
                 self.memory[word::REPEAT] += 1;
                 let detached = send && messages.detached;
-                self.count(send, bytes, asynchronous, detached);
+                if asynchronous && !detached {
+                    self.memory[word::REQUESTS] += 1;
+                }
+                if !self.warm() {
+                    Counters::of(self.memory).count(send, bytes, asynchronous);
+                }
                 return Ok(Some(Step::Message {
                     send,
                     peer: self.processor(peer),
@@ -187,30 +193,6 @@ impl<'a> Machine<'a> {
             self.memory[word::REPEAT] = 0;
             self.memory[word::INDEX] += 1;
         }
-    }
-
-    /// Counts a message: a send when it is issued, a receive when it is complete.
-    fn count(&mut self, send: bool, bytes: u64, asynchronous: bool, detached: bool) {
-        if asynchronous && !detached {
-            self.memory[word::REQUESTS] += 1;
-        }
-        if self.warm() {
-            return;
-        }
-        let (messages, total) = match (send, asynchronous) {
-            (true, _) => (word::SENT, word::SENT_BYTES),
-            (false, false) => (word::RECEIVED, word::RECEIVED_BYTES),
-            (false, true) => (word::COMING, word::COMING_BYTES),
-        };
-        self.memory[messages] += 1;
-        self.memory[total] = self.memory[total].wrapping_add(bytes);
-    }
-
-    /// Counts the receives that have been awaited.
-    pub(super) fn complete(&mut self) {
-        self.memory[word::RECEIVED] += std::mem::take(&mut self.memory[word::COMING]);
-        let bytes = std::mem::take(&mut self.memory[word::COMING_BYTES]);
-        self.memory[word::RECEIVED_BYTES] = self.memory[word::RECEIVED_BYTES].wrapping_add(bytes);
     }
 
     /// SENDS: on each rank, all receives of the statement precede all its sends.

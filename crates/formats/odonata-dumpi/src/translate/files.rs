@@ -158,7 +158,7 @@ impl Translator<'_> {
         }
         let file = FileState {
             displacement: whole(record.get(Arg::Off)),
-            unit: self.state.types.size(self.sizes, unit).max(1),
+            unit: self.sizes().of(unit).max(1),
             position: 0,
             ..file
         };

@@ -1,37 +1,22 @@
 //! Conversion of operations to rows.
 
-use odonata_workload::{Collective, Comm, OneSided, OpKind, PROC_NULL, Request, Source, Tag};
+use odonata_units::Time;
+use odonata_workload::{Comm, Counts, OneSided, OpKind, PROC_NULL, Request, Source, Tag};
 
-use super::{ANY, COLLECTIVES, DETACHED, Field, NO_RANK, Numbers, ONE_SIDED};
+use super::operations::{self, COLLECTIVES};
+use super::{ANY, DETACHED, Field, NO_RANK, Numbers, ONE_SIDED};
 
 /// The arguments of an operation during conversion.
-struct Filled(Numbers);
+pub(super) struct Filled(Numbers);
 
 impl Filled {
-    fn set(&mut self, field: Field, value: impl Into<i128>) -> &mut Filled {
+    fn set(&mut self, field: Field, value: impl Into<i128>) {
         self.0[field as usize] = Some(value.into());
-        self
     }
 
-    fn request(&mut self, request: Request) -> &mut Filled {
-        let number = match request {
-            Request::DETACHED => DETACHED,
-            Request(number) => number.into(),
-        };
-        self.set(Field::Request, number)
-    }
-
-    fn to(&mut self, peer: u32, tag: u32, bytes: u64, comm: Comm) -> &mut Filled {
-        let peer = if peer == PROC_NULL { NO_RANK } else { peer.into() };
-        self.set(Field::Peer, peer)
-            .set(Field::Tag, tag)
-            .set(Field::Bytes, bytes);
-        self.set(Field::Comm, comm.0)
-    }
-
-    fn one_sided(&mut self, call: &OneSided) -> &mut Filled {
+    fn one_sided(&mut self, call: &OneSided) {
         if let OneSided::Access { bytes, request, .. } = *call {
-            self.set(Field::Bytes, bytes);
+            self.bytes(bytes);
             if request != Request::DETACHED {
                 self.request(request);
             }
@@ -40,49 +25,96 @@ impl Filled {
             self.set(Field::Peer, peer_of(target));
         }
         if let Some(group) = call.group() {
-            self.set(Field::NewComm, group.0);
+            self.new_comm(group);
         }
-        self.set(Field::Comm, call.comm().0)
+        self.comm(call.comm());
+    }
+}
+
+/// Arguments of operations, as [`operations`](super::operations) names them.
+impl Filled {
+    pub(super) fn duration(&mut self, duration: Time) {
+        self.set(Field::DurationPs, duration.0);
     }
 
-    fn from(&mut self, source: Source, tag: Tag, fields: [Field; 2]) -> &mut Filled {
-        let peer = peer_of(source);
-        let tag = match tag {
-            Tag::Any => ANY,
-            Tag::Is(tag) => tag.into(),
+    pub(super) fn to(&mut self, to: u32) {
+        self.set(Field::Peer, peer_of(Source::Rank(to)));
+    }
+
+    pub(super) fn tag(&mut self, tag: u32) {
+        self.set(Field::Tag, tag);
+    }
+
+    pub(super) fn from(&mut self, from: Source) {
+        self.set(Field::Peer, peer_of(from));
+    }
+
+    pub(super) fn any_tag(&mut self, any_tag: Tag) {
+        self.set(Field::Tag, tag_of(any_tag));
+    }
+
+    pub(super) fn bytes(&mut self, bytes: u64) {
+        self.set(Field::Bytes, bytes);
+    }
+
+    pub(super) fn comm(&mut self, comm: Comm) {
+        self.set(Field::Comm, comm.0);
+    }
+
+    pub(super) fn freed_comm(&mut self, freed_comm: Comm) {
+        self.set(Field::Comm, freed_comm.0);
+    }
+
+    pub(super) fn new_comm(&mut self, new_comm: Comm) {
+        self.set(Field::NewComm, new_comm.0);
+    }
+
+    pub(super) fn request(&mut self, request: Request) {
+        let number = match request {
+            Request::DETACHED => DETACHED,
+            Request(number) => number.into(),
         };
-        self.set(fields[0], peer).set(fields[1], tag)
+        self.set(Field::Request, number);
     }
 
-    fn access(&mut self, file: u64, offset: u64, bytes: u64) -> &mut Filled {
-        self.set(Field::File, file)
-            .set(Field::Offset, offset)
-            .set(Field::Bytes, bytes)
+    pub(super) fn waited(&mut self, waited: Request) {
+        self.request(waited);
     }
 
-    fn collective(&mut self, collective: &Collective) -> &mut Filled {
-        self.set(Field::Comm, collective.comm().0);
-        match *collective {
-            Collective::Barrier { .. } => self,
-            Collective::Broadcast { root, bytes, .. }
-            | Collective::Gather { root, bytes, .. }
-            | Collective::Scatter { root, bytes, .. } => self.set(Field::Root, root).set(Field::Bytes, bytes),
-            Collective::Reduce { root, bytes, count, .. } => self
-                .set(Field::Root, root)
-                .set(Field::Bytes, bytes)
-                .set(Field::Count, count),
-            Collective::Allreduce { bytes, count, .. }
-            | Collective::ReduceScatterBlock { bytes, count, .. }
-            | Collective::Scan { bytes, count, .. }
-            | Collective::Exscan { bytes, count, .. } => self.set(Field::Bytes, bytes).set(Field::Count, count),
-            Collective::Gatherv { root, counts, .. } | Collective::Scatterv { root, counts, .. } => {
-                self.set(Field::Root, root).set(Field::Counts, counts.0)
-            }
-            Collective::Allgatherv { counts, .. }
-            | Collective::ReduceScatter { counts, .. }
-            | Collective::Alltoallv { counts, .. } => self.set(Field::Counts, counts.0),
-            Collective::Allgather { bytes, .. } | Collective::Alltoall { bytes, .. } => self.set(Field::Bytes, bytes),
-        }
+    pub(super) fn requests(&mut self, requests: u32) {
+        self.set(Field::Count, requests);
+    }
+
+    pub(super) fn recv_peer(&mut self, recv_peer: Source) {
+        self.set(Field::RecvPeer, peer_of(recv_peer));
+    }
+
+    pub(super) fn recv_tag(&mut self, recv_tag: Tag) {
+        self.set(Field::RecvTag, tag_of(recv_tag));
+    }
+
+    pub(super) fn recv_bytes(&mut self, recv_bytes: u64) {
+        self.set(Field::RecvBytes, recv_bytes);
+    }
+
+    pub(super) fn file(&mut self, file: u64) {
+        self.set(Field::File, file);
+    }
+
+    pub(super) fn offset(&mut self, offset: u64) {
+        self.set(Field::Offset, offset);
+    }
+
+    pub(super) fn root(&mut self, root: u32) {
+        self.set(Field::Root, root);
+    }
+
+    pub(super) fn elements(&mut self, elements: u64) {
+        self.set(Field::Count, elements);
+    }
+
+    pub(super) fn counts(&mut self, counts: Counts) {
+        self.set(Field::Counts, counts.0);
     }
 }
 
@@ -95,158 +127,45 @@ fn peer_of(source: Source) -> i128 {
     }
 }
 
-/// The row of an operation: name of its kind, and its numbers.
-pub fn to_row(kind: &OpKind) -> (&'static str, Numbers) {
-    (name(kind), numbers(kind))
+/// A tag, or any tag, as a number.
+fn tag_of(tag: Tag) -> i128 {
+    match tag {
+        Tag::Any => ANY,
+        Tag::Is(tag) => tag.into(),
+    }
 }
 
-/// The name of a kind of operation.
-const fn name(kind: &OpKind) -> &'static str {
-    match kind {
-        OpKind::Compute { .. } => "compute",
-        OpKind::Send { .. } => "send",
-        OpKind::Ssend { .. } => "ssend",
-        OpKind::Isend { .. } => "isend",
-        OpKind::Issend { .. } => "issend",
-        OpKind::SendInit { .. } => "send_init",
-        OpKind::Recv { .. } => "recv",
-        OpKind::Irecv { .. } => "irecv",
-        OpKind::RecvInit { .. } => "recv_init",
-        OpKind::Sendrecv { .. } => "sendrecv",
-        OpKind::Probe { .. } => "probe",
-        OpKind::Iprobe { .. } => "iprobe",
-        OpKind::Start { .. } => "start",
-        OpKind::StartAll { .. } => "start_all",
-        OpKind::RequestFree { .. } => "request_free",
-        OpKind::Wait { .. } => "wait",
-        OpKind::WaitAll { .. } => "wait_all",
-        OpKind::WaitAny { .. } => "wait_any",
-        OpKind::WaitSome { .. } => "wait_some",
-        OpKind::Test { .. } => "test",
-        OpKind::TestAny { .. } => "test_any",
-        OpKind::TestAll { .. } => "test_all",
-        OpKind::TestSome { .. } => "test_some",
-        OpKind::Collective(collective) => COLLECTIVES[collective.which() as usize].0,
-        OpKind::Icollective { collective, .. } => COLLECTIVES[collective.which() as usize].1,
-        OpKind::CommDup { .. } => "comm_dup",
-        OpKind::CommSplit { .. } => "comm_split",
-        OpKind::CommCreate { .. } => "comm_create",
-        OpKind::CommFree { .. } => "comm_free",
-        OpKind::OneSided(call) => ONE_SIDED[call.index()],
-        OpKind::Open { .. } => "open",
-        OpKind::Close { .. } => "close",
-        OpKind::Metadata { call, .. } => call.name(),
-        OpKind::Read { .. } => "read",
-        OpKind::Write { .. } => "write",
-        OpKind::Iread { .. } => "iread",
-        OpKind::Iwrite { .. } => "iwrite",
-        OpKind::Mark { .. } => "mark",
+/// The row of an operation: name of its kind, and its numbers.
+pub fn to_row(kind: &OpKind) -> (&'static str, Numbers) {
+    let mut row = Filled([None; Field::ALL.len()]);
+    let name = match *kind {
+        OpKind::Collective(collective) => {
+            operations::put_collective(&collective, &mut row);
+            COLLECTIVES[collective.which() as usize].0
+        }
+        OpKind::Icollective { collective, request } => {
+            operations::put_collective(&collective, &mut row);
+            row.request(request);
+            COLLECTIVES[collective.which() as usize].1
+        }
+        OpKind::OneSided(call) => {
+            row.one_sided(&call);
+            ONE_SIDED[call.index()]
+        }
+        OpKind::Metadata { call, directory, file } => {
+            row.file(file);
+            row.set(Field::Directory, directory);
+            call.name()
+        }
+        OpKind::Mark { iteration } => {
+            row.set(Field::Iteration, iteration);
+            "mark"
+        }
         // Internal to runs: no program yields it.
         OpKind::Elapsed(_) => "elapsed",
         // Left out when writing.
         OpKind::Report { .. } => "report",
-    }
-}
-
-fn numbers(kind: &OpKind) -> Numbers {
-    const FROM: [Field; 2] = [Field::Peer, Field::Tag];
-    let mut row = Filled([None; Field::ALL.len()]);
-    match *kind {
-        OpKind::Compute { duration } => row.set(Field::DurationPs, duration.0),
-        OpKind::Send { to, tag, bytes, comm } | OpKind::Ssend { to, tag, bytes, comm } => row.to(to, tag, bytes, comm),
-        OpKind::Isend {
-            to,
-            tag,
-            bytes,
-            comm,
-            request,
-        }
-        | OpKind::Issend {
-            to,
-            tag,
-            bytes,
-            comm,
-            request,
-        }
-        | OpKind::SendInit {
-            to,
-            tag,
-            bytes,
-            comm,
-            request,
-        } => row.to(to, tag, bytes, comm).request(request),
-        OpKind::Recv { from, tag, bytes, comm } => row
-            .from(from, tag, FROM)
-            .set(Field::Bytes, bytes)
-            .set(Field::Comm, comm.0),
-        OpKind::Irecv {
-            from,
-            tag,
-            bytes,
-            comm,
-            request,
-        }
-        | OpKind::RecvInit {
-            from,
-            tag,
-            bytes,
-            comm,
-            request,
-        } => row
-            .from(from, tag, FROM)
-            .set(Field::Bytes, bytes)
-            .set(Field::Comm, comm.0)
-            .request(request),
-        OpKind::Sendrecv {
-            to,
-            send_tag,
-            send_bytes,
-            from,
-            recv_tag,
-            recv_bytes,
-            comm,
-        } => row
-            .to(to, send_tag, send_bytes, comm)
-            .from(from, recv_tag, [Field::RecvPeer, Field::RecvTag])
-            .set(Field::RecvBytes, recv_bytes),
-        OpKind::Probe { from, tag, comm } | OpKind::Iprobe { from, tag, comm } => {
-            row.from(from, tag, FROM).set(Field::Comm, comm.0)
-        }
-        OpKind::Start { request }
-        | OpKind::RequestFree { request }
-        | OpKind::Wait { request }
-        | OpKind::Test { request } => row.request(request),
-        OpKind::StartAll { first, count }
-        | OpKind::WaitAll { first, count }
-        | OpKind::WaitAny { first, count }
-        | OpKind::WaitSome { first, count }
-        | OpKind::TestAny { first, count }
-        | OpKind::TestAll { first, count }
-        | OpKind::TestSome { first, count } => row.request(first).set(Field::Count, count),
-        OpKind::Collective(collective) => row.collective(&collective),
-        OpKind::Icollective { collective, request } => row.collective(&collective).request(request),
-        OpKind::CommDup { comm, new } | OpKind::CommSplit { comm, new } | OpKind::CommCreate { comm, new } => {
-            row.set(Field::Comm, comm.0).set(Field::NewComm, new.0)
-        }
-        OpKind::CommFree { comm } => row.set(Field::Comm, comm.0),
-        OpKind::OneSided(call) => row.one_sided(&call),
-        OpKind::Open { file } | OpKind::Close { file } => row.set(Field::File, file),
-        OpKind::Metadata { directory, file, .. } => row.set(Field::File, file).set(Field::Directory, directory),
-        OpKind::Read { file, offset, bytes } | OpKind::Write { file, offset, bytes } => row.access(file, offset, bytes),
-        OpKind::Iread {
-            file,
-            offset,
-            bytes,
-            request,
-        }
-        | OpKind::Iwrite {
-            file,
-            offset,
-            bytes,
-            request,
-        } => row.access(file, offset, bytes).request(request),
-        OpKind::Mark { iteration } => row.set(Field::Iteration, iteration),
-        OpKind::Report { .. } | OpKind::Elapsed(_) => &mut row,
+        ref other => operations::put(other, &mut row).unwrap_or_default(),
     };
-    row.0
+    (name, row.0)
 }

@@ -12,13 +12,12 @@
 //! on. Until then the new flow takes nothing, and the flows ahead have its share. Flows that start together have no
 //! backlog ahead of them. The buffers of a pipe count as one.
 
-use super::Fluid;
 use super::blame::Behind;
+use super::flight::Flight;
 use super::max_min::Step;
-use super::paths::Route;
-use crate::Payload;
-use crate::fabric::Shared;
-use odonata_engine::Time;
+use super::paths::{Network, Route};
+use crate::Traffic;
+use odonata_engine::{GrowableStore, Time};
 
 /// Flows of a bottleneck that are looked at: they have about the same rate.
 const MOST_AHEAD: usize = 8;
@@ -31,24 +30,26 @@ struct Queue {
     through: f64,
 }
 
-impl Fluid {
-    /// The wait of the first packet of a message of `queue` on `route`; and the places, culprits and durations of the
-    /// wait. The buffer behind its own NIC is not included: that backlog belongs to its own queue.
-    pub(super) fn wait_ahead<P: Payload>(
+impl Network<'_> {
+    /// The wait of the first packet of a message on `route`; and the places, culprits and durations of the wait.
+    /// `is_other`: a flow belongs to another queue (the backlog behind its own NIC is that of its own queue).
+    /// `owner_of`: the owner of a flow, if waits are charged.
+    pub(super) fn wait_ahead(
         &self,
-        shared: &Shared<P>,
+        flights: &GrowableStore<Flight>,
         now: Time,
-        queue: u32,
         route: &Route,
+        is_other: impl Fn(&Flight) -> bool,
+        owner_of: impl Fn(&Flight) -> Option<Traffic>,
     ) -> (Time, Vec<(Behind, f64)>) {
-        let topology = shared.routes.routing.topology();
+        let topology = self.routing.topology();
         let mut queues = vec![Queue::default(); route.steps.len()];
         // The place in the route, and the rate, of each flow ahead.
         let mut found = Vec::new();
         for (end, bottleneck) in route.steps.iter().enumerate() {
             for flow in self.rates.limited_by(bottleneck.link, MOST_AHEAD) {
-                let mut flight = self.flights.get(flow as usize);
-                if !self.is_message(flow) || self.queue_of_flow(flow) == queue || !flight.is_backlogged() {
+                let mut flight = flights.get(flow as usize);
+                if !is_other(&flight) || !flight.is_backlogged() {
                     continue;
                 }
                 flight.fill_buffers(now);
@@ -60,8 +61,7 @@ impl Fluid {
                     };
                     queues[at].bytes += flight.backlog;
                     queues[at].through += flight.rate;
-                    if self.blame.is_on() {
-                        let owner = shared.messages.get(flight.message).traffic;
+                    if let Some(owner) = owner_of(&flight) {
                         let link = bottleneck.link;
                         found.push((at, Behind { link, owner }, flight.rate));
                     }
@@ -77,7 +77,7 @@ impl Fluid {
             else {
                 return 0.0;
             };
-            let buffer = shared.setup.params.link(class).buffer.0 as f64 * f64::from(self.pipes.members(step.link));
+            let buffer = self.params.link(class).buffer.0 as f64 * f64::from(self.pipes.members(step.link));
             let drained = self.rates.queued(step.link).max(ahead.through);
             let here = (ahead.bytes / ahead.through).min(buffer / drained) * f64::from(step.counted);
             wait += here;

@@ -116,7 +116,7 @@ impl Fluid {
     pub(super) fn receive_report<C: HandlerContext>(&mut self, ctx: &mut C, delay: Time, of: LinkPart) {
         let (link, own) = (of.link, self.links.len() as u32 + of.link);
         let (capacity, (sources, busy)) = (self.rates.capacity(link), of.packets());
-        self.note_packets::<C>();
+        self.flow_queues.note_packets::<C>();
         let old = *self.coupled.links.get(link);
         let cell = self.coupled.links.edit::<C>(link);
         (cell.sources, cell.known) = (sources.max(1), true);
@@ -212,7 +212,8 @@ impl Fluid {
         delay: Time,
     ) {
         *self.coupled.is_report_scheduled.edit::<C>(0) = false;
-        if self.report_waits(ctx, shared, delay) {
+        let (rates, flights, coupled) = (&self.rates, &mut self.flights, &mut self.coupled);
+        if self.flow_queues.report(ctx, shared, delay, rates, flights, coupled) {
             self.schedule_report(ctx, delay);
         }
         let at = ctx.now() + delay;

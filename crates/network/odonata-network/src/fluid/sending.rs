@@ -177,7 +177,13 @@ impl Fluid {
             for route in &paths.routes {
                 until += route.part;
                 let end = (until * message.bytes as f64).round() as u64;
-                let (wait, waits_for) = self.wait_ahead(shared, now, queue, route);
+                let sendings = &self.sendings;
+                let is_other =
+                    |ahead: &Flight| ahead.message != NIL && sendings.get(ahead.message as usize).queue != queue;
+                let is_blamed = self.blame.is_on();
+                let owner_of = |ahead: &Flight| is_blamed.then(|| shared.messages.get(ahead.message).traffic);
+                let network = self.network(shared);
+                let (wait, waits_for) = network.wait_ahead(&self.flights, now, route, is_other, owner_of);
                 let starts = Time(now.0 + wait.0);
                 let found = self.behind(shared, before, route, nic);
                 let behind = found.map_or(NIL, |found| found.link);

@@ -1,84 +1,44 @@
 //! The kinds of collectives.
 
-/// The kind of a collective call, without arguments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Kind {
-    /// `MPI_Barrier`.
-    Barrier,
-    /// `MPI_Bcast`.
-    Broadcast,
-    /// `MPI_Allreduce`.
-    Allreduce,
-    /// `MPI_Reduce`.
-    Reduce,
-    /// `MPI_Gather`.
-    Gather,
-    /// `MPI_Gatherv`.
-    Gatherv,
-    /// `MPI_Scatter`.
-    Scatter,
-    /// `MPI_Scatterv`.
-    Scatterv,
-    /// `MPI_Allgather`.
-    Allgather,
-    /// `MPI_Allgatherv`.
-    Allgatherv,
-    /// `MPI_Reduce_scatter`.
-    ReduceScatter,
-    /// `MPI_Reduce_scatter_block`.
-    ReduceScatterBlock,
-    /// `MPI_Scan`.
-    Scan,
-    /// `MPI_Exscan`.
-    Exscan,
-    /// `MPI_Alltoall`.
-    Alltoall,
-    /// `MPI_Alltoallv` and `MPI_Alltoallw`.
-    Alltoallv,
-}
+use crate::named;
 
-impl Kind {
-    /// All kinds, by number.
-    pub const ALL: [Kind; 16] = [
-        Kind::Barrier,
-        Kind::Broadcast,
-        Kind::Allreduce,
-        Kind::Reduce,
-        Kind::Gather,
-        Kind::Gatherv,
-        Kind::Scatter,
-        Kind::Scatterv,
-        Kind::Allgather,
-        Kind::Allgatherv,
-        Kind::ReduceScatter,
-        Kind::ReduceScatterBlock,
-        Kind::Scan,
-        Kind::Exscan,
-        Kind::Alltoall,
-        Kind::Alltoallv,
-    ];
-
-    /// Its name in prose.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Kind::Barrier => "barrier",
-            Kind::Broadcast => "broadcast",
-            Kind::Allreduce => "all-reduce",
-            Kind::Reduce => "reduce",
-            Kind::Gather => "gather",
-            Kind::Gatherv => "gatherv",
-            Kind::Scatter => "scatter",
-            Kind::Scatterv => "scatterv",
-            Kind::Allgather => "all-gather",
-            Kind::Allgatherv => "all-gatherv",
-            Kind::ReduceScatter => "reduce-scatter",
-            Kind::ReduceScatterBlock => "reduce-scatter-block",
-            Kind::Scan => "scan",
-            Kind::Exscan => "exscan",
-            Kind::Alltoall => "all-to-all",
-            Kind::Alltoallv => "all-to-allv",
-        }
+named! {
+    /// The kind of a collective call, without arguments.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[repr(u8)]
+    pub enum Kind {
+        /// `MPI_Barrier`.
+        Barrier = "barrier",
+        /// `MPI_Bcast`.
+        Broadcast = "broadcast",
+        /// `MPI_Allreduce`.
+        Allreduce = "all-reduce",
+        /// `MPI_Reduce`.
+        Reduce = "reduce",
+        /// `MPI_Gather`.
+        Gather = "gather",
+        /// `MPI_Gatherv`.
+        Gatherv = "gatherv",
+        /// `MPI_Scatter`.
+        Scatter = "scatter",
+        /// `MPI_Scatterv`.
+        Scatterv = "scatterv",
+        /// `MPI_Allgather`.
+        Allgather = "all-gather",
+        /// `MPI_Allgatherv`.
+        Allgatherv = "all-gatherv",
+        /// `MPI_Reduce_scatter`.
+        ReduceScatter = "reduce-scatter",
+        /// `MPI_Reduce_scatter_block`.
+        ReduceScatterBlock = "reduce-scatter-block",
+        /// `MPI_Scan`.
+        Scan = "scan",
+        /// `MPI_Exscan`.
+        Exscan = "exscan",
+        /// `MPI_Alltoall`.
+        Alltoall = "all-to-all",
+        /// `MPI_Alltoallv` and `MPI_Alltoallw`.
+        Alltoallv = "all-to-allv",
     }
 }
 

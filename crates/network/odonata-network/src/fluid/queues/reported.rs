@@ -1,12 +1,15 @@
 //! Waits behind flows as reported to the routers of packets: once per coupling interval, and only changes.
 
+use super::FlowQueues;
 use crate::boundary::RemoteEvent;
 use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::flow::{FlowWait, OUTPUTS};
-use crate::fluid::Fluid;
+use crate::fluid::coupled::CoupledLinks;
+use crate::fluid::flight::Flight;
+use crate::fluid::max_min::MaxMin;
 use crate::{FabricEvent, Payload};
-use odonata_engine::{NIL, Time};
+use odonata_engine::{GrowableStore, NIL, Time};
 use odonata_topology::{LinkClass, Peer, Topology};
 
 /// Longest reported wait: the largest value of its type.
@@ -46,43 +49,41 @@ fn differs(new: u32, old: u32, least: u32) -> bool {
     new.abs_diff(old) > (old / CHANGE_DIVISOR).max(least) || (new == 0 && old > 0)
 }
 
-impl Fluid {
+impl FlowQueues {
     /// Packets use links of flows from now on.
     pub(in crate::fluid) fn note_packets<M: Uses>(&mut self) {
-        if !*self.flow_queues.has_packets.get(0) {
-            *self.flow_queues.has_packets.edit::<M>(0) = true;
+        if !*self.has_packets.get(0) {
+            *self.has_packets.edit::<M>(0) = true;
         }
     }
 
     /// Computes the queues of flows, and reports changed waits of packets to routers. Returns whether there are or were
     /// any.
-    pub(in crate::fluid) fn report_waits<C: HandlerContext, P: Payload>(
+    pub(in crate::fluid) fn report<C: HandlerContext, P: Payload>(
         &mut self,
         ctx: &mut C,
         shared: &mut Shared<P>,
         delay: Time,
+        rates: &MaxMin,
+        flights: &mut GrowableStore<Flight>,
+        coupled: &mut CoupledLinks,
     ) -> bool {
-        if !*self.flow_queues.has_packets.get(0) {
+        if !*self.has_packets.get(0) {
             return false;
         }
-        self.find_queues::<C, P>(shared, ctx.now());
+        self.find::<C, P>(shared, ctx.now(), rates, flights, coupled);
         // Places with an earlier report first; then others with a backlog.
         let mut places = Vec::new();
-        let mut place = std::mem::replace(self.flow_queues.first_reported.edit::<C>(0), NIL);
+        let mut place = std::mem::replace(self.first_reported.edit::<C>(0), NIL);
         while place != NIL {
             places.push(place);
-            let next = std::mem::replace(&mut self.flow_queues.reported.edit::<C>(place).next, place);
+            let next = std::mem::replace(&mut self.reported.edit::<C>(place).next, place);
             place = if next == place { NIL } else { next };
         }
-        let queues = &self.flow_queues;
-        places.extend(
-            queues
-                .listed
-                .iter()
-                .filter(|&&place| queues.reported.get(place).next == NIL),
-        );
+        let reported = &self.reported;
+        places.extend(self.listed.iter().filter(|&&place| reported.get(place).next == NIL));
         for &place in &places {
-            self.report_place(ctx, shared, ctx.now() + delay, place);
+            self.report_place(ctx, shared, ctx.now() + delay, place, rates, coupled);
         }
         !places.is_empty()
     }
@@ -94,13 +95,14 @@ impl Fluid {
         shared: &mut Shared<P>,
         at: Time,
         place: u32,
+        rates: &MaxMin,
+        coupled: &mut CoupledLinks,
     ) {
-        let queues = &self.flow_queues;
-        let (link, level) = (place / queues.levels as u32, (place % queues.levels as u32) as u8);
+        let (link, level) = (place / self.levels as u32, (place % self.levels as u32) as u8);
         let packet = shared.setup.params.packet as f64;
-        let least = (packet / self.rates.capacity(link) / PACKET_CHANGE_DIVISOR) as u32;
-        let old = *queues.reported.get(place);
-        let mut new = self.waits(place, packet);
+        let least = (packet / rates.capacity(link) / PACKET_CHANGE_DIVISOR) as u32;
+        let old = *self.reported.get(place);
+        let mut new = self.waits(place, packet, |link| coupled.packets_on(rates, link).0);
         let topology = shared.routes.routing.topology();
         let (router, port) = far_port(topology, link);
         let first = topology.ports_of_routers(router..router + 1).start;
@@ -134,29 +136,27 @@ impl Fluid {
             }
             _ => new.turn = old.turn,
         }
-        let queues = &mut self.flow_queues;
         new.next = NIL;
         if !new.is_nothing() {
-            let head = queues.first_reported.edit::<C>(0);
+            let head = self.first_reported.edit::<C>(0);
             new.next = if *head == NIL { place } else { *head };
             *head = place;
         }
         if new != old {
-            *queues.reported.edit::<C>(place) = new;
+            *self.reported.edit::<C>(place) = new;
         }
         if changed {
-            self.coupled.queue_has_changed::<C>(link);
+            coupled.queue_has_changed::<C>(link);
         }
     }
 
-    /// The waits of packets at `place`.
-    fn waits(&self, place: u32, packet: f64) -> ReportedWaits {
-        let queues = &self.flow_queues;
-        let (link, buffer) = (place / queues.levels as u32, &queues.buffers[place as usize]);
+    /// The waits of packets at `place`. `of_packets`: the load of packets on a link.
+    fn waits(&self, place: u32, packet: f64, of_packets: impl Fn(u32) -> f64) -> ReportedWaits {
+        let (link, buffer) = (place / self.levels as u32, &self.buffers[place as usize]);
         let mut report = ReportedWaits::NOTHING;
         for (report, of) in report.outputs.iter_mut().zip(&buffer.outputs) {
             if of.queue.bytes > 0.0 {
-                let packets = self.of_packets(link).min(self.of_packets(of.next));
+                let packets = of_packets(link).min(of_packets(of.next));
                 *report = (
                     of.next,
                     (of.queue.bytes / (of.queue.rate + packets)).min(LONGEST) as u32,
@@ -170,20 +170,26 @@ impl Fluid {
     }
 
     /// Computes the queues of flows at `now`.
-    fn find_queues<C: HandlerContext, P: Payload>(&mut self, shared: &Shared<P>, now: Time) {
+    fn find<C: HandlerContext, P: Payload>(
+        &mut self,
+        shared: &Shared<P>,
+        now: Time,
+        rates: &MaxMin,
+        flights: &mut GrowableStore<Flight>,
+        coupled: &CoupledLinks,
+    ) {
         let (topology, setup) = (shared.routes.routing.topology(), &shared.setup);
-        let mut queues = std::mem::take(&mut self.flow_queues.flows);
-        self.flow_queues.clear();
+        let mut queues = std::mem::take(&mut self.flows);
+        self.clear();
         queues.clear();
         let ports = topology.ports();
-        let rates = &self.rates;
-        let backlogged = self.flights.iter().filter_map(|(flow, flight)| {
+        let backlogged = flights.iter().filter_map(|(flow, flight)| {
             let bottleneck = rates.rate(flow as u32).1;
             (flight.is_backlogged() && bottleneck < ports).then_some((flow, flight, bottleneck))
         });
         let backlogged: Vec<_> = backlogged.collect();
         for &(_, flight, bottleneck) in &backlogged {
-            self.flow_queues.holds[bottleneck as usize].add(flight.rate);
+            self.holds[bottleneck as usize].add(flight.rate);
         }
         let mut path = Vec::new();
         for (flow, flight, bottleneck) in backlogged {
@@ -196,13 +202,13 @@ impl Fluid {
             let path = path.iter().copied().take(upstream + 1);
             // Beside packets, whose sources count as much as whole messages: a router gives every flow a turn, however
             // small its fraction.
-            let (taken, sources) = self.coupled.packets_on(rates, bottleneck);
-            let held = self.flow_queues.holds[bottleneck as usize];
+            let (taken, sources) = coupled.packets_on(rates, bottleneck);
+            let held = self.holds[bottleneck as usize];
             let turn = match sources {
                 0 => 0.0,
                 _ => (held.rate + taken) / f64::from(held.flows + sources),
             };
-            self.flow_queues.add(flow as u32, flight.rate.max(turn), path);
+            self.add(flow as u32, flight.rate.max(turn), path);
         }
         let capacity = |link: u32, level: u8| {
             let (class, channels) = match link < ports {
@@ -211,25 +217,19 @@ impl Fluid {
             };
             setup.params.link(class).buffer.0 as f64 * channels as f64
         };
-        std::mem::swap(&mut queues, &mut self.flow_queues.flows);
+        std::mem::swap(&mut queues, &mut self.flows);
         let mut start = 0;
         for &(flow, rate, end) in &queues {
-            let mut flight = self.flights.get(flow as usize);
+            let mut flight = flights.get(flow as usize);
             flight.fill_buffers(now);
-            let coupled = &self.coupled;
             let packets = |link| coupled.packets_on(rates, link).0;
-            let rest = (self.flow_queues).lay(flight.backlog, rate, (start, end), packets, capacity);
+            let rest = self.lay(flight.backlog, rate, (start, end), packets, capacity);
             flight.backlog -= rest;
-            *self.flights.edit::<C>(flow as usize) = flight;
+            *flights.edit::<C>(flow as usize) = flight;
             start = end;
         }
-        self.flow_queues.flows = queues;
-        self.flow_queues.count_inputs();
-    }
-
-    /// The load of packets on `link`.
-    fn of_packets(&self, link: u32) -> f64 {
-        self.coupled.packets_on(&self.rates, link).0
+        self.flows = queues;
+        self.count_inputs();
     }
 }
 
