@@ -116,7 +116,10 @@ impl Params {
             trimming,
             pause: pauses.then(|| {
                 let bytes = |packets: Option<&u32>| packets.map_or(0, |&packets| u64::from(packets) * full);
-                (bytes(settings.pause_above.given()), bytes(settings.resume_below.given()))
+                (
+                    bytes(settings.pause_above.given()),
+                    bytes(settings.resume_below.given()),
+                )
             }),
             window: settings
                 .window
