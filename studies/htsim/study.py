@@ -149,7 +149,7 @@ def scenario(case: Case, row: dict[str, str]) -> dict[str, Any]:
     roce = case.protocol == "roce-pfc"
     ethernet: dict[str, Any] = {"load_balancing": case.balancing, "record_flows": True}
     if roce:
-        ethernet["transport"] = "roce"
+        ethernet |= {"transport": "roce", "full_packets": True}
     elif case.protocol != "uec-nscc":
         ethernet["congestion_control"] = CONTROLS[case.protocol]
     return {

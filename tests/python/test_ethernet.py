@@ -58,6 +58,14 @@ def test_a_flow_alone_takes_its_closed_form() -> None:
     assert results.run["scenario"]["network"]["ethernet"]["base_rtt"] == "14.02272 us"
 
 
+def test_a_short_message_of_roce_is_a_short_packet() -> None:
+    # H (8 + 64 + 64) 0.08 ns + 2 H us over H = 6 links; htsim's packets have all 4,064 B.
+    for full, wire in [(False, 8 + 64), (True, 4064)]:
+        results = odonata.run(scenario([(0, 15)], 8, transport="roce", full_packets=full))
+        (flow,) = results.rows("ethernet_flows")
+        assert flow["completion_s"] == pytest.approx(6 * (wire + 64) * 0.08e-9 + 12e-6, abs=1e-12)
+
+
 INCAST = [(source, 0) for source in range(1, 9)]
 
 
@@ -201,6 +209,15 @@ def test_jobs_and_storage_share_an_ethernet() -> None:
             "network.ethernet.ecn_low",
             "up to network.ethernet.ecn_high",
         ),
+        # One threshold beyond the default of the other.
+        ({"network.ethernet.ecn_low": "1 GB"}, "network.ethernet.ecn_low", "up to network.ethernet.ecn_high"),
+        (
+            {"network.ethernet.ecn_high": "1 B"},
+            "network.ethernet.ecn_high",
+            "from network.ethernet.ecn_low",
+        ),
+        # No packet fits into the window.
+        ({"network.ethernet.window": "1 B"}, "network.ethernet.window", "at least, a full packet"),
         (
             {"network.router": "pipelined", "network.clock": "1 ns", "network.header": "0 B"},
             "network.router",

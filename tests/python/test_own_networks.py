@@ -428,11 +428,36 @@ def test_an_idle_network_delivers_by_the_closed_form() -> None:
     assert network.totals()["packets"] == 1
 
 
+@pytest.mark.parametrize("fidelity", ["packet", "flow", "ethernet"])
+def test_links_count_the_bytes_of_every_message(fidelity: str) -> None:
+    """A message of 1,000,000 B through two leaves and a spine: each of its 4 links carries all of it."""
+    tree = {"fat-tree": {"down": [2, 2], "up": [1, 1]}}
+    link = {"bandwidth": "5 GB/s", "latency": "100 ns"}
+    links = {"terminal": link, "local": link}
+    network = odonata.Network({"machine": tree, "network": {"fidelity": fidelity, "links": links}})
+    network.send(0, 3, 1_000_000)
+    network.run()
+    assert network.totals()["bytes"] == 1_000_000
+    carried = [link["bytes"] for link in network.links() if link["bytes"]]
+    assert carried == [1_000_000] * 4
+    assert all(link["busy_s"] > 0 for link in network.links() if link["bytes"])
+
+
 def test_wrong_sends_are_refused() -> None:
     network = odonata.Network({"machine": {"torus": {"dims": [4]}}})
-    for arguments in [(0, 4, 1), (4, 0, 1), (0, 1, 1 << 60), (-1, 0, 1), (0, 1, -1)]:
-        with pytest.raises(InputError):
+    for arguments, key, value, expected in [
+        ((0, 4, 1), "target", "4", "a node, 0 to 3"),
+        ((4, 0, 1), "source", "4", "a node, 0 to 3"),
+        ((0, 1, 1 << 60), "size", str(1 << 60), "0 to 2^50 bytes"),
+        ((-1, 0, 1), "source", "-1", "a node, 0 to 3"),
+        ((0, 1, -1), "size", "-1", "0 to 2^50 bytes"),
+    ]:
+        with pytest.raises(InputError) as refused:
             network.send(*arguments)
+        assert (refused.value.key, refused.value.value, refused.value.expected) == (key, value, expected)
+    with pytest.raises(InputError, match="out of range") as refused:
+        network.send(0, 1, 1, at_ps=-5)
+    assert refused.value.key == "at_ps"
     for until_ps in (-1, 1 << 63):
         with pytest.raises(InputError, match="the time is out of range"):
             network.advance(until_ps)

@@ -120,14 +120,27 @@ class Network:
         try:
             number = self._core.send(source, target, size, at_ps, on_sent is not None)
         except (ValueError, OverflowError) as error:
-            raise InputError(
-                str(error), key="send", value=f"{source}, {target}, {size}", expected="two nodes and a size"
-            ) from None
+            raise self._refused(source, target, size, at_ps, error) from None
         if on_sent is not None:
             self._sent[number] = on_sent
         if on_delivered is not None:
             self._delivered[number] = on_delivered
         return number
+
+    def _refused(
+        self, source: int, target: int, size: int, at_ps: int | None, error: Exception
+    ) -> InputError:
+        """The error of a send that the network refused."""
+        nodes, sizes, times = f"a node, 0 to {self.nodes - 1}", "0 to 2^50 bytes", f"0 to {LATEST_PS}"
+        for key, value, most, expected in [
+            ("source", source, self.nodes - 1, nodes),
+            ("target", target, self.nodes - 1, nodes),
+            ("size", size, 1 << 50, sizes),
+            ("at_ps", at_ps or 0, LATEST_PS, times),
+        ]:
+            if not 0 <= value <= most:
+                return InputError("out of range", key=key, value=str(value), expected=expected)
+        return InputError(str(error), key="send", value=f"{source}, {target}, {size}")
 
     def advance(self, until_ps: int) -> None:
         """Advances the time to `until_ps`.

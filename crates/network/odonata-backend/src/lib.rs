@@ -215,8 +215,11 @@ impl Network {
     }
 
     /// The counters of each link: first those of the routers' ports in order, then those of the nodes.
-    pub fn links(&self) -> impl Iterator<Item = &LinkStats> {
-        self.fabric().link_stats().iter()
+    pub fn links(&self) -> Vec<LinkStats> {
+        let measured = self.fabric().measured();
+        let mut links = measured.ports;
+        links.extend(measured.nics);
+        links
     }
 
     /// The routing, which has the graph.

@@ -115,10 +115,16 @@ impl Params {
             marks: !is_roce || is_dcqcn,
             trimming,
             pause: pauses.then(|| {
-                let bytes = |packets: u32| u64::from(packets) * full;
-                (bytes(*settings.pause_above), bytes(*settings.resume_below))
+                let bytes = |packets: Option<&u32>| packets.map_or(0, |&packets| u64::from(packets) * full);
+                (
+                    bytes(settings.pause_above.given()),
+                    bytes(settings.resume_below.given()),
+                )
             }),
-            window: settings.window.given().map_or(1.5 * product, |bytes| bytes.0 as f64),
+            window: settings
+                .window
+                .given()
+                .map_or((1.5 * product).max(full as f64), |bytes| bytes.0 as f64),
             products: settings.window.given().map_or(1.5, |bytes| bytes.0 as f64 / product),
             control_law,
             has_window: !is_roce && control_law != Control::Rccc,
@@ -129,7 +135,7 @@ impl Params {
             has_timer: !pauses,
             reports_gaps: is_roce && (goes_back || !pauses),
             goes_back,
-            pads: is_roce,
+            pads: settings.full_packets,
             balancing: *settings.load_balancing,
             entropies: *settings.entropies,
             acknowledge_every: if is_roce { 1 } else { settings.acknowledge_every.0 },

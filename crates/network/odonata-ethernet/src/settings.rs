@@ -6,6 +6,7 @@ mod swift;
 pub use dcqcn::Dcqcn;
 pub use swift::Swift;
 
+use crate::params::Params;
 use odonata_units::{Bandwidth, Bytes, Filled, Problem, Time, positive, within};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,10 +64,14 @@ pub struct Settings {
     /// Whether switches pause the senders of their inputs (priority flow control); otherwise they drop packets without
     /// room. Default: true with transport "roce", to which it belongs.
     pub pauses: Filled<bool>,
-    /// Packets from one input that wait in a switch, above which it pauses the sender of that input. Default: 15.
+    /// Packets from one input that wait in a switch, above which it pauses the sender of that input. Default: 15; with
+    /// "dcqcn" those of `ecn_high`, if they are more, so that marks come before pauses (Y. Zhu et al., section 4).
     pub pause_above: Filled<u32>,
-    /// Packets from one input below which it lets the sender go on. Default: 12.
+    /// Packets from one input below which it lets the sender go on. Default: four fifths of `pause_above`.
     pub resume_below: Filled<u32>,
+    /// Whether every packet is as long as a full one on the wire, as the RoCE of htsim sends it. Otherwise the last packet
+    /// of a message has the bytes that are left.
+    pub full_packets: bool,
     /// Whether the results have a table of all flows. Default: false.
     pub record_flows: bool,
 }
@@ -141,6 +146,10 @@ pub enum Balancing {
     Mixed,
 }
 
+/// Packets of one input that wait in a switch when it pauses the sender, unless marks come later; the most of the keys.
+const PAUSE_ABOVE: u32 = 15;
+const MOST_WAITING: u32 = 1 << 20;
+
 impl Settings {
     /// Whether switches pause senders, as far as the scenario says.
     pub fn has_pauses(&self) -> bool {
@@ -171,7 +180,8 @@ impl Settings {
         let balancing = *self.load_balancing.fill(default);
         let entropies = within(key("entropies"), *self.entropies.fill(64), 1, 1 << 16)?;
         if !entropies.is_power_of_two() {
-            return Err(Problem::new(key("entropies"), entropies.to_string(), "a power of two"));
+            let problem = format!("{entropies} entropy values");
+            return Err(Problem::new(key("entropies"), problem, "a power of two"));
         }
         if matches!(balancing, Balancing::Bitmap | Balancing::Mixed) {
             within(key("entropies"), entropies, 1, 64)?;
@@ -206,8 +216,6 @@ impl Settings {
             let expected = "none, or transport = \"roce\" with pauses";
             return Err(Problem::new(key(name), "switches pause no sender", expected));
         }
-        let above = within(key("pause_above"), *self.pause_above.fill(15), 1, 1 << 20)?;
-        within(key("resume_below"), *self.resume_below.fill(12.min(above)), 1, above)?;
         for (name, time) in [("base_rtt", &self.base_rtt), ("timeout", &self.timeout)] {
             time.given().map_or(Ok(Time::ZERO), |&time| positive(key(name), time))?;
         }
@@ -216,12 +224,42 @@ impl Settings {
                 within(key(name), bytes.0, 1, 1 << 40)?;
             }
         }
-        if let (Some(low), Some(high)) = (self.ecn_low.given(), self.ecn_high.given())
-            && low > high
+        Ok(())
+    }
+
+    /// Checks and fills in the values that depend on the rate of NICs and on the `full` bytes of a full packet on the wire;
+    /// after [`fill_base_rtt`](Self::fill_base_rtt).
+    ///
+    /// # Errors
+    /// A value is out of range.
+    pub fn fill_sizes(&mut self, bandwidth: Bandwidth, (payload, header): (u64, u64)) -> Result<(), Problem> {
+        let key = |name: &str| format!("network.ethernet.{name}");
+        let full = payload + header;
+        let params = Params::new(self, bandwidth, (payload, header), 0);
+        let sends_by_window = self.transport == Transport::Uec && *self.congestion_control != Control::Rccc;
+        if let Some(&window) = self.window.given()
+            && window.0 < full
+            && sends_by_window
         {
-            let expected = format!("up to network.ethernet.ecn_high, {high}");
-            return Err(Problem::new(key("ecn_low"), low.to_string(), expected));
+            let expected = format!("{} at least, a full packet with its header", Bytes(full));
+            return Err(Problem::new(key("window"), format!("a window of {window}"), expected));
         }
+        let (low, high) = (Bytes(params.low), Bytes(params.high));
+        if low > high {
+            let (name, problem, expected) = match self.ecn_low.is_empty() {
+                false => ("ecn_low", low, format!("up to network.ethernet.ecn_high, {high}")),
+                true => ("ecn_high", high, format!("from network.ethernet.ecn_low, {low}, on")),
+            };
+            return Err(Problem::new(key(name), problem.to_string(), expected));
+        }
+        let least = match *self.congestion_control {
+            Control::Dcqcn => u32::try_from(params.high.div_ceil(full)).unwrap_or(u32::MAX),
+            _ => 0,
+        };
+        let above = *self.pause_above.fill(least.clamp(PAUSE_ABOVE, MOST_WAITING));
+        within(key("pause_above"), above, 1, MOST_WAITING)?;
+        let below = *self.resume_below.fill((above / 5 * 4 + above % 5 * 4 / 5).max(1));
+        within(key("resume_below"), below, 1, above)?;
         Ok(())
     }
 

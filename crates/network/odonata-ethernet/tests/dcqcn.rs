@@ -79,6 +79,30 @@ fn an_incast_reaches_the_ecn_equilibrium_of_the_fluid_model() {
     }
 }
 
+/// The queue of a port that marks holds the upper threshold of one input before a pause, at every rate: marks come first.
+#[test]
+fn an_input_pauses_beyond_the_marking_ramp() {
+    for (gbps, high) in [(40.0, 200_000), (400.0, 2_000_000)] {
+        let flows = vec![(4, 0, 20_000_000), (7, 0, 20_000_000)];
+        let mut case = Case::new(18, 2, gbps, flows).with(|settings| {
+            settings.transport = Transport::Roce;
+            settings.congestion_control = Control::Dcqcn.into();
+            settings.ecn_probability = 1.0.into();
+        });
+        case.packet = (1000, 64);
+        let results = case.run();
+        assert_eq!(results.ports.pauses, 0, "at {gbps} Gb/s");
+        assert!(results.transport.marked > 0);
+        let mut settings = case.settings.clone();
+        settings.resolve().unwrap();
+        settings.fill_base_rtt((4, Time(4_000_000)), Bandwidth(gbps * 1e9 / 8.0), 1064);
+        settings.fill_sizes(Bandwidth(gbps * 1e9 / 8.0), (1000, 64)).unwrap();
+        let above = u64::from(*settings.pause_above);
+        assert!(((above - 1) * 1064..above * 1064).contains(&high), "{above}");
+        assert_eq!(u64::from(*settings.resume_below), above * 4 / 5);
+    }
+}
+
 /// Two senders that keep their rate although every packet arrives marked: a notification per flow and interval.
 #[test]
 fn a_receiver_notifies_a_flow_once_per_interval() {

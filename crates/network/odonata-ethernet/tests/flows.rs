@@ -55,13 +55,18 @@ fn a_flow_alone_takes_its_closed_form() {
                         times[0]
                     );
                 }
-                let times = roce(case).run().times();
-                let expected = closed_form((bytes, gbps, links), ROCE, true);
-                assert!(
-                    (times[0] - expected).abs() < 0.001,
-                    "{} and {expected}, {bytes} B",
-                    times[0]
-                );
+                for pads in [false, true] {
+                    let times = roce(case.clone())
+                        .with(|settings| settings.full_packets = pads)
+                        .run()
+                        .times();
+                    let expected = closed_form((bytes, gbps, links), ROCE, pads);
+                    assert!(
+                        (times[0] - expected).abs() < 0.001,
+                        "{} and {expected}, {bytes} B",
+                        times[0]
+                    );
+                }
             }
         }
     }

@@ -168,7 +168,7 @@ impl NetworkSession {
                 Peer::Free => (None, None, None),
             },
         };
-        let counted = |(link, stats): (u32, &odonata_network::LinkStats)| {
+        let counted = |(link, stats): (u32, odonata_network::LinkStats)| {
             let (from_router, to_router, node) = ends(link);
             (from_router.is_some() || to_router.is_some()).then(|| LinkCounters {
                 from_router,

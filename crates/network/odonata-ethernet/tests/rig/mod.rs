@@ -67,6 +67,7 @@ impl Case {
         let bandwidth = Bandwidth(self.gbps * 1e9 / 8.0);
         let latency = Time(u64::from(hops) * 1_000_000);
         settings.fill_base_rtt((hops, latency), bandwidth, self.packet.0 + self.packet.1);
+        settings.fill_sizes(bandwidth, self.packet).unwrap();
         let params = Params::new(&settings, bandwidth, self.packet, self.seed);
         let topology = self.tree.topology();
         let nodes = topology.nodes_of_routers(routers.clone()).unwrap();

@@ -5,7 +5,8 @@ use super::sources::{Sources, mean};
 use crate::scenario::resolved::Workload;
 use odonata_engine::Time;
 use odonata_workload::Parallelism;
-use odonata_workload::skeletons::{Skeleton, TrainingParams};
+use odonata_workload::skeletons::{Skeleton, TrainingParams, training};
+use std::collections::BTreeMap;
 
 row! {
     /// One row per job whose workload is training. Times of a GPU from the start of its job to the end of the job's
@@ -29,7 +30,7 @@ row! {
         /// From the start of the job to the end of its last rank.
         #[unit = "s"]
         elapsed_s: f64,
-        /// Computation time.
+        /// Computation time of the model.
         #[unit = "s"]
         compute_s: f64,
         /// Time in which a GPU waited for all-reduces of the tensor group.
@@ -89,14 +90,31 @@ fn row_of(from: &Sources<'_>, number: u16, params: &TrainingParams) -> TrainingR
     };
     let exposed = from.hosts.exposed_of_job(number);
     let of_rank = (0..ranks).zip(exposed);
+    let calls = calls_of_nccl(from, number, params, &end_of);
     for (rank, exposed) in of_rank {
         let metrics = from.hosts.metrics(number, rank);
-        row.compute_s += metrics.compute.seconds();
+        let in_calls = |parallelism: Parallelism| calls.get(&(rank, parallelism as u32)).copied().unwrap_or(Time::ZERO);
+        let wait = |parallelism| (exposed.wait(parallelism) + in_calls(parallelism)).seconds();
+        let kinds = [
+            Parallelism::Tensor,
+            Parallelism::Pipeline,
+            Parallelism::Data,
+            Parallelism::Expert,
+        ];
+        row.compute_s += match params.nccl.is_some() {
+            // The time of the steps of NCCL is computation of streams beside each other: what is left is the model's.
+            true => {
+                let known = kinds.map(wait).iter().sum::<f64>() + (metrics.io + exposed.bubble).seconds();
+                let left = end_of(rank).saturating_sub(start).seconds() - known;
+                left.clamp(0.0, metrics.compute.seconds())
+            }
+            false => metrics.compute.seconds(),
+        };
         row.io_s += metrics.io.seconds();
-        row.exposed_tensor_s += exposed.wait(Parallelism::Tensor).seconds();
-        row.exposed_pipeline_s += exposed.wait(Parallelism::Pipeline).seconds();
-        row.exposed_data_s += exposed.wait(Parallelism::Data).seconds();
-        row.exposed_expert_s += exposed.wait(Parallelism::Expert).seconds();
+        row.exposed_tensor_s += wait(Parallelism::Tensor);
+        row.exposed_pipeline_s += wait(Parallelism::Pipeline);
+        row.exposed_data_s += wait(Parallelism::Data);
+        row.exposed_expert_s += wait(Parallelism::Expert);
         row.bubble_s += (exposed.bubble + (end - end_of(rank))).seconds();
     }
     let mut known = 0.0;
@@ -124,6 +142,33 @@ fn row_of(from: &Sources<'_>, number: u16, params: &TrainingParams) -> TrainingR
         row.mfu = 3.0 * sizes.operations() * sequences / possible;
     }
     row
+}
+
+/// The time of each rank in calls of NCCL, by rank and parallelism; a call that has not ended ends with the rank.
+fn calls_of_nccl(
+    from: &Sources<'_>,
+    job: u16,
+    params: &TrainingParams,
+    end_of: &dyn Fn(u32) -> Time,
+) -> BTreeMap<(u32, u32), Time> {
+    let mut calls = BTreeMap::new();
+    if params.nccl.is_none() {
+        return calls;
+    }
+    // Reports of a rank and number come in the order of index and time.
+    let mut times: BTreeMap<(u32, u32), [Vec<Time>; 2]> = BTreeMap::new();
+    for record in from.hosts.reports.iter().filter(|record| record.job == job) {
+        let of_number = times.entry((record.rank, record.report)).or_default();
+        of_number[usize::from(record.index == training::END)].push(record.time);
+    }
+    for (of_number, [mut begins, mut ends]) in times {
+        begins.sort_unstable();
+        ends.sort_unstable();
+        let ends = ends.into_iter().chain(std::iter::repeat(end_of(of_number.0)));
+        let waits = begins.iter().zip(ends).map(|(&begin, end)| end.saturating_sub(begin));
+        calls.insert(of_number, waits.fold(Time::ZERO, |sum, wait| sum + wait));
+    }
+    calls
 }
 
 /// Iterations that all `ranks` ranks of a job have completed, if there are any, and the end of the last one.

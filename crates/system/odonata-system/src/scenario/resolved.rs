@@ -62,9 +62,12 @@ impl Resolved {
         job.fidelity.unwrap_or(self.network.fidelity)
     }
 
-    /// Whether the messages of any job are simulated with this fidelity.
+    /// Whether the messages of any job are simulated with this fidelity; without jobs, whether those of the network would be.
     pub fn has_fidelity(&self, fidelity: Fidelity) -> bool {
-        self.jobs.iter().any(|job| self.fidelity_of(job) == fidelity)
+        match self.jobs.is_empty() {
+            true => self.network.fidelity == fidelity,
+            false => self.jobs.iter().any(|job| self.fidelity_of(job) == fidelity),
+        }
     }
 
     /// The fidelity by traffic: MPI and I/O of each job.

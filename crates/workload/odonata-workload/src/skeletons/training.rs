@@ -29,24 +29,30 @@
 //!
 //! Sends are split over the tensor ranks (Narayanan et al., SC 2021, section 4.1). Their gather is not modeled, nor is
 //! the all-reduce of an embedding shared with the output. Computation times follow from operations ([`Sizes`]) and
-//! `flops`. Collectives are rings, like NCCL's for large vectors; all-to-alls post all messages at once.
+//! `flops`. Collectives are rings, like NCCL's for large vectors, or [NCCL's](calls); all-to-alls post all messages at once.
 
+mod calls;
 mod layout;
 pub mod model;
 mod params;
 pub mod schedule;
 
-use odonata_units::{Bytes, Time, counted};
+use odonata_units::{Bytes, Problem, Time, counted};
 
 use crate::program::check_length;
-use crate::{Algorithm, Collective, Comm, Cursor, Group, Op, OpKind, Parallelism, Program, Request, Source, Tag};
+use crate::{
+    After, Algorithm, Collective, Comm, Cursor, Group, Op, OpId, OpKind, Parallelism, Program, Request, Source, Tag,
+};
+use calls::Calls;
+pub use calls::{BEGIN, END};
 use layout::Layout;
 pub use model::{Model, Sizes};
 pub use params::{Gradients, Straggler, TrainingParams};
 pub use schedule::{Pass, Pipeline, Schedule};
 
-/// Training of a transformer. [`Cursor::words`]: iteration, part of it (samples, passes, gradients, checkpoint),
-/// position in the part: the pass and its step, or a step.
+/// Training of a transformer. [`Cursor::words`]: four times the iteration and its part (samples, passes, gradients,
+/// checkpoint); position in the part: the pass and its step, or a step; in a call of NCCL its position and 1, and its first
+/// operation.
 #[derive(Clone, Debug)]
 pub struct Training {
     params: TrainingParams,
@@ -56,6 +62,8 @@ pub struct Training {
     activations: u64,
     /// Forward time of attention, of the MLPs of a layer and of a dense layer, and of the output.
     times: [Time; 4],
+    /// The collectives of NCCL.
+    calls: Calls,
 }
 
 /// Communicators of a rank.
@@ -64,6 +72,10 @@ const DATA: Comm = Comm(2);
 const EXPERT: Comm = Comm(3);
 /// Ranks with the same experts.
 const SAME_EXPERTS: Comm = Comm(4);
+
+/// Parts of an iteration, and the last one, which marks its end.
+const PARTS: u32 = 5;
+const MARK: u32 = 4;
 
 /// Steps of a layer, forward or backward: attention and its all-reduce; to the experts, MLP, from the experts; its
 /// all-reduce. After these, the two reductions of its gradients.
@@ -77,13 +89,25 @@ impl Training {
     /// # Errors
     /// There are no iterations or too many operations, or messages of more than 2^63 bytes.
     pub fn new(ranks: u32, params: &TrainingParams) -> Result<Self, String> {
+        let mut training = Training::without_nccl(ranks, params)?;
+        if let Some(nccl) = &params.nccl {
+            training.calls = Calls::new(&training, nccl, "nccl").map_err(|problem| problem.problem)?;
+            let longest = training
+                .calls
+                .iter()
+                .map(|call| call.operations() + 2)
+                .max()
+                .unwrap_or(0);
+            let calls = 4 * u64::from(params.micro_batches) * u64::from(training.sizes.layers) + 4;
+            check_length(params.iterations, longest.saturating_mul(calls))?;
+        }
+        Ok(training)
+    }
+
+    /// The same with the collectives of messages.
+    fn without_nccl(ranks: u32, params: &TrainingParams) -> Result<Self, String> {
         let sizes = params.sizes();
-        let layout = Layout {
-            tensor: params.tensor,
-            data: *params.data,
-            pipeline: params.pipeline,
-            expert: params.expert,
-        };
+        let layout = params.layout();
         if layout.ranks() != u64::from(ranks) {
             return Err(format!("{} ranks for a layout of {}", ranks, layout.ranks()));
         }
@@ -110,7 +134,51 @@ impl Training {
             layout,
             activations,
             times,
+            calls: Calls::default(),
         })
+    }
+
+    /// Checks that NCCL can perform the collectives of `params`, with settings at key `at`.
+    fn check_nccl(ranks: u32, params: &TrainingParams, at: &str) -> Result<(), Problem> {
+        // Other errors are those of the program.
+        let training = Training::without_nccl(ranks, params).ok();
+        match (&training, &params.nccl) {
+            (Some(training), Some(nccl)) => Calls::new(training, nccl, at).map(|_| ()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The blocking collectives of all ranks but all-to-alls.
+    fn collectives(&self) -> impl Iterator<Item = Collective> + '_ {
+        let tensor = (self.layout.tensor > 1).then_some(Collective::Allreduce {
+            comm: TENSOR,
+            bytes: self.activations,
+            count: self.activations / self.params.element.0,
+        });
+        let of_stages = (0..self.layout.pipeline).flat_map(|stage| {
+            let (shared, own) = self.parameters(stage);
+            [self.reductions(DATA, shared), self.reductions(SAME_EXPERTS, own)]
+        });
+        tensor.into_iter().chain(of_stages.flatten().flatten())
+    }
+
+    /// The parallelism that a collective in `comm` serves.
+    fn parallelism_of(comm: Comm) -> Parallelism {
+        match comm {
+            TENSOR => Parallelism::Tensor,
+            EXPERT => Parallelism::Expert,
+            _ => Parallelism::Data,
+        }
+    }
+
+    /// What `rank` does at a step of a part; `Err` after the last one.
+    fn at(&self, rank: u32, (iteration, part): (u32, u32), [pass, step]: [u32; 2]) -> Result<Option<OpKind>, ()> {
+        match part {
+            0 => self.samples(rank, iteration, step),
+            1 => self.pass(rank, pass, step),
+            2 => self.gradients(rank, step),
+            _ => self.checkpoint(rank, iteration, step),
+        }
     }
 
     /// The stages and their schedule.
@@ -161,17 +229,6 @@ impl Training {
             bytes,
             count: bytes / self.params.element.0,
         })
-    }
-
-    /// Members of `comm`.
-    fn members(&self, comm: Comm) -> u32 {
-        match comm {
-            TENSOR => self.layout.tensor,
-            DATA => self.layout.data,
-            EXPERT => self.layout.expert,
-            SAME_EXPERTS => self.layout.data / self.layout.expert,
-            _ => self.layout.ranks() as u32,
-        }
     }
 
     /// A computation of `rank`.
@@ -316,7 +373,7 @@ impl Training {
 
     /// The collectives that reduce the gradients of `parameters` in `comm`, and then gather the parameters.
     fn reductions(&self, comm: Comm, parameters: u64) -> [Option<Collective>; 2] {
-        let members = u64::from(self.members(comm));
+        let members = u64::from(self.layout.members(comm));
         if parameters == 0 || members == 1 {
             return [None; 2];
         }
@@ -450,41 +507,61 @@ impl Program for Training {
             return None;
         }
         let passes = self.pipeline().passes();
-        cursor.advance(|[iteration, part, pass, step, _]| {
-            loop {
-                if *iteration >= self.params.iterations {
-                    return None;
-                }
-                let found = match *part {
-                    0 => self.samples(rank, *iteration, *step),
-                    1 if *pass < passes => {
-                        let found = self.pass(rank, *pass, *step);
-                        if found.is_err() {
-                            (*pass, *step) = (*pass + 1, 0);
-                            continue;
-                        }
-                        found
-                    }
-                    1 => Err(()),
-                    2 => self.gradients(rank, *step),
-                    3 => self.checkpoint(rank, *iteration, *step),
-                    _ => {
-                        let mark = OpKind::Mark { iteration: *iteration };
-                        (*iteration, *part, *pass, *step) = (*iteration + 1, 0, 0, 0);
-                        return Some(mark);
-                    }
-                };
-                match found {
-                    Ok(kind) => {
-                        *step += 1;
-                        if kind.is_some() {
-                            return kind;
-                        }
-                    }
-                    Err(()) => (*part, *pass, *step) = (*part + 1, 0, 0),
-                }
+        let [mut turn, mut pass, mut step, mut state, mut call] = cursor.words;
+        let plain = |kind: OpKind| Op {
+            id: OpId(cursor.op),
+            stream: 0,
+            after: After::NONE,
+            kind,
+        };
+        let op = loop {
+            let (iteration, part) = (turn / PARTS, turn % PARTS);
+            if iteration >= self.params.iterations {
+                return None;
             }
-        })
+            if part == MARK {
+                (turn, pass, step) = (turn + 1, 0, 0);
+                break plain(OpKind::Mark { iteration });
+            }
+            let found = match part {
+                1 if pass >= passes => Err(()),
+                _ => self.at(rank, (iteration, part), [pass, step]),
+            };
+            match found {
+                Ok(Some(OpKind::Collective(collective))) if self.calls.of(&collective).is_some() => {
+                    let (nccl, comm) = (self.calls.of(&collective)?, collective.comm());
+                    let report = |index| plain(calls::report(Training::parallelism_of(comm), index));
+                    if state == 0 {
+                        state = 1;
+                        break report(BEGIN);
+                    }
+                    let member = self.layout.group(rank, comm)?.member(rank)?;
+                    let mut position = state - 1;
+                    let next = nccl.next_of_call((member, comm), cursor.op, [&mut position, &mut call]);
+                    state = position + 1;
+                    if let Some(op) = next {
+                        break op;
+                    }
+                    (state, call, step) = (0, 0, step + 1);
+                    break report(END);
+                }
+                Ok(found) => {
+                    step += 1;
+                    if let Some(kind) = found {
+                        break plain(kind);
+                    }
+                }
+                Err(()) if part == 1 && pass < passes => (pass, step) = (pass + 1, 0),
+                Err(()) => (turn, pass, step) = (turn + 1, 0, 0),
+            }
+        };
+        cursor.words = [turn, pass, step, state, call];
+        cursor.op = cursor.op.wrapping_add(1);
+        Some(op)
+    }
+
+    fn look_ahead(&self) -> u32 {
+        self.calls.iter().map(Program::look_ahead).max().unwrap_or(256)
     }
 
     fn group(&self, rank: u32, comm: Comm) -> Option<Group> {
@@ -497,7 +574,7 @@ impl Program for Training {
             _ => Algorithm::Ring,
         };
         algorithm
-            .supports(collective, self.members(collective.comm()))
+            .supports(collective, self.layout.members(collective.comm()))
             .then_some(algorithm)
     }
 
@@ -507,15 +584,15 @@ impl Program for Training {
 
     fn parallelism(&self, kind: &OpKind) -> Option<Parallelism> {
         match kind {
-            OpKind::Send { .. } | OpKind::Isend { .. } | OpKind::Recv { .. } | OpKind::Sendrecv { .. } => {
-                Some(Parallelism::Pipeline)
-            }
+            // Other communicators have calls of NCCL, whose reports state their times.
+            OpKind::Send { comm, .. }
+            | OpKind::Isend { comm, .. }
+            | OpKind::Recv { comm, .. }
+            | OpKind::Sendrecv { comm, .. } => (*comm == Comm::WORLD).then_some(Parallelism::Pipeline),
             OpKind::WaitAll { .. } => Some(Parallelism::Data),
-            OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => match collective.comm() {
-                TENSOR => Some(Parallelism::Tensor),
-                EXPERT => Some(Parallelism::Expert),
-                _ => Some(Parallelism::Data),
-            },
+            OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => {
+                Some(Training::parallelism_of(collective.comm()))
+            }
             _ => None,
         }
     }
@@ -577,9 +654,14 @@ impl Program for Training {
             true => String::new(),
             false => format!("; per rank of stage 0 and iteration: {}", sends.join(", ")),
         };
+        let by_nccl = if self.params.nccl.is_some() {
+            ", collectives of NCCL"
+        } else {
+            ""
+        };
         format!(
             "{} of training {name} ({parameters} parameters): {tensor} tensor x {data} data x {pipeline} pipeline{groups}{experts} \
-             parallel, {} x {micro_batch} sequences, {}{sends}",
+             parallel, {} x {micro_batch} sequences, {}{by_nccl}{sends}",
             counted(iterations, "iteration"),
             micro_batches,
             self.params.schedule.name(),

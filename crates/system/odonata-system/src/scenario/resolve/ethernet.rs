@@ -24,7 +24,8 @@ pub(super) fn fill(n: &mut Network, machine: &r::Machine) -> Result<(), Problem>
         let bytes = n.packet.0 + n.header.0;
         n.ethernet.fill_base_rtt(longest, *n.links.terminal.bandwidth, bytes);
     }
-    Ok(())
+    n.ethernet
+        .fill_sizes(*n.links.terminal.bandwidth, (n.packet.0, n.header.0))
 }
 
 /// Links and latency of the longest of the shortest paths from the first node to others.

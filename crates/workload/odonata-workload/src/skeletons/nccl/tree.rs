@@ -111,6 +111,11 @@ impl Nccl {
         SLOTS + 2 * self.exchange()
     }
 
+    /// Number of places of an iteration.
+    pub(super) fn places_of_trees(&self) -> u32 {
+        BODY + self.slots() + self.blocks().div_ceil(AFTER) + 1
+    }
+
     fn hosts(&self) -> u32 {
         self.ranks / self.gpus
     }

@@ -4,9 +4,10 @@ use odonata_units::{Bytes, Filled, Problem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Model, Schedule, Sizes, Training};
+use super::layout::Layout;
+use super::{DATA, Model, SAME_EXPERTS, Schedule, Sizes, TENSOR, Training};
 use crate::Program;
-use crate::skeletons::Parameters;
+use crate::skeletons::{NcclParams, Parameters};
 
 /// The reduction of gradients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -107,6 +108,11 @@ pub struct TrainingParams {
     pub gradients: Gradients,
     /// Whether the gradients of a layer are reduced while the last backward pass computes the layers before it.
     pub overlap_gradients: bool,
+    /// All-reduces, reduce-scatters and all-gathers by NCCL's channels and algorithms, with the keys of the workload
+    /// `nccl` except `collective`, `bytes`, `iterations` and `compute`; {} has their defaults. `algorithm` is that of
+    /// all-reduces; hosts must have equal parts of each group. Default: one ring of messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nccl: Option<Box<NcclParams>>,
     /// Size of an element of activations and gradients, e.g. "2 B" for bfloat16.
     pub element: Bytes,
     /// Sustained floating-point operations of a GPU per second. Default: 400e12, the sustained rate of an H100 in the
@@ -157,6 +163,7 @@ impl Default for TrainingParams {
             interleave: 1,
             gradients: Gradients::AllReduce,
             overlap_gradients: false,
+            nccl: None,
             element: Bytes(2),
             flops: 400e12,
             peak_flops: 989e12,
@@ -225,6 +232,52 @@ impl TrainingParams {
             return Ok(());
         };
         Err(Problem::new(key, problem, expected))
+    }
+
+    /// Checks the collectives of NCCL, of `ranks` ranks.
+    fn check_nccl(&self, at: &str, ranks: u32) -> Result<(), Problem> {
+        let Some(nccl) = &self.nccl else {
+            return Ok(());
+        };
+        let default = NcclParams::default();
+        let of_training = [
+            ("bytes", nccl.bytes.is_empty()),
+            ("collective", nccl.collective == default.collective),
+            ("iterations", nccl.iterations == default.iterations),
+            ("compute", nccl.compute == default.compute),
+        ];
+        if let Some((name, _)) = of_training.iter().find(|(_, is_default)| !is_default) {
+            let key = format!("{at}.nccl.{name}");
+            return Err(Problem::new(key, "follows from the training", "no such key"));
+        }
+        if self.overlap_gradients {
+            let problem = "collectives of NCCL are not reduced beside computation";
+            let expected = "false, or no table nccl";
+            return Err(Problem::new(format!("{at}.overlap_gradients"), problem, expected));
+        }
+        let gpus = odonata_units::within(format!("{at}.nccl.gpus_per_host"), nccl.gpus_per_host, 1, 1 << 20)?;
+        let layout = self.layout();
+        for (comm, name) in [(TENSOR, "tensor"), (DATA, "data"), (SAME_EXPERTS, "equal expert")] {
+            if layout.members(comm) > 1 && layout.members_per_host(comm, gpus).is_none() {
+                let members = layout.members(comm);
+                let problem =
+                    format!("hosts of {gpus} GPUs have unequal parts of {name} groups of {members} of {ranks} ranks");
+                let expected =
+                    "tensor and expert that divide the GPUs of a host or are multiples of them, and full hosts";
+                return Err(Problem::new(format!("{at}.nccl.gpus_per_host"), problem, expected));
+            }
+        }
+        Training::check_nccl(ranks, self, &format!("{at}.nccl"))
+    }
+
+    /// The parallel ranks; resolved.
+    pub(super) fn layout(&self) -> Layout {
+        Layout {
+            tensor: self.tensor,
+            data: *self.data,
+            pipeline: self.pipeline,
+            expert: self.expert,
+        }
     }
 
     /// Sequences of an iteration.
@@ -357,7 +410,7 @@ impl Parameters for TrainingParams {
         odonata_units::within(key("element"), self.element, Bytes(1), Bytes(64))?;
         odonata_units::within(key("checkpoint"), self.checkpoint, Bytes(0), Bytes(1 << 20))?;
         odonata_units::within(key("sample"), self.sample, Bytes(0), Bytes(1 << 40))?;
-        Ok(())
+        self.check_nccl(at, ranks)
     }
 
     fn program(&self, ranks: u32) -> Result<Box<dyn Program>, String> {

@@ -1,0 +1,91 @@
+//! Collectives of a training by NCCL: a call is the operations of the skeleton [`Nccl`] among the members of a communicator.
+//!
+//! Channels are streams of the rank, and joins on stream 0 end the call. A report before and one after each call state
+//! its time, because waits of several streams overlap.
+
+use odonata_units::{Bytes, Problem};
+
+use super::{Collective, Training};
+use crate::skeletons::{Nccl, NcclAlgorithm, NcclCollective, NcclParams, Parameters};
+use crate::{Comm, OpKind, Parallelism};
+
+/// Index of the report that begins a call, and of the one that ends it; its number is that of the parallelism.
+pub const BEGIN: u32 = 0;
+/// See [`BEGIN`].
+pub const END: u32 = 1;
+
+/// The report at the begin or the end of a call for `parallelism`.
+pub(super) fn report(parallelism: Parallelism, index: u32) -> OpKind {
+    OpKind::Report {
+        report: parallelism as u32,
+        index,
+        value: 0.0,
+    }
+}
+
+/// The collectives that NCCL performs, each with its program.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Calls(Vec<(Collective, Nccl)>);
+
+impl Calls {
+    /// The program of `collective`, if NCCL performs it.
+    pub(super) fn of(&self, collective: &Collective) -> Option<&Nccl> {
+        self.0
+            .iter()
+            .find(|(other, _)| other == collective)
+            .map(|(_, nccl)| nccl)
+    }
+
+    /// The programs.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Nccl> {
+        self.0.iter().map(|(_, nccl)| nccl)
+    }
+
+    /// The calls of `training` by the settings `nccl` of key `at`.
+    pub(super) fn new(training: &Training, nccl: &NcclParams, at: &str) -> Result<Calls, Problem> {
+        let mut calls = Calls::default();
+        for collective in training.collectives() {
+            if calls.of(&collective).is_some() {
+                continue;
+            }
+            let comm = collective.comm();
+            let members = training.layout.members(comm);
+            let (kind, bytes) = match collective {
+                Collective::Allreduce { bytes, .. } => (NcclCollective::AllReduce, bytes),
+                Collective::ReduceScatterBlock { bytes, .. } => {
+                    (NcclCollective::ReduceScatter, bytes.saturating_mul(members.into()))
+                }
+                Collective::Allgather { bytes, .. } => {
+                    (NcclCollective::AllGather, bytes.saturating_mul(members.into()))
+                }
+                _ => continue,
+            };
+            let mut params = NcclParams {
+                collective: kind,
+                bytes: Bytes(bytes).into(),
+                gpus_per_host: training.members_per_host(comm, nccl.gpus_per_host),
+                ..nccl.clone()
+            };
+            if kind != NcclCollective::AllReduce && nccl.algorithm != NcclAlgorithm::Auto {
+                params.algorithm = NcclAlgorithm::Ring;
+            }
+            params.resolve(at, members)?;
+            let call = Nccl::new(members, &params)
+                .ok()
+                .filter(|call| call.positions() < u64::from(u32::MAX));
+            let Some(call) = call else {
+                let problem = format!("too many steps of {bytes} B on {members} ranks");
+                return Err(Problem::new(format!("{at}.chunk"), problem, "larger chunks"));
+            };
+            calls.0.push((collective, call));
+        }
+        Ok(calls)
+    }
+}
+
+impl Training {
+    /// Members of `comm` on a host; one if hosts have unequal parts.
+    fn members_per_host(&self, comm: Comm, gpus: u32) -> u32 {
+        self.layout.members_per_host(comm, gpus).unwrap_or(1)
+    }
+}
