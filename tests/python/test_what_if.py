@@ -65,6 +65,8 @@ def test_keys_of_the_machine_are_settings(batch):
     answer = odonata.what_if(batch, {"network.routing.algorithm": ["minimal", "valiant"]}, seeds=1)
     digests = {one["runs"][0]["digest"] for one in answer["variants"]}
     assert len(digests) == 2
+    # By rates UGAL is minimal routing with other draws, so that a ratio of 1.00 is not its effect.
+    assert "by rates adaptive routing takes no detours, so packets may differ." in answer["sentences"][0]
 
 
 def test_a_key_that_rates_do_not_know_is_said(batch):

@@ -83,7 +83,10 @@ def simulate(spec: Spec, *, stop: StopRequest | None = None, report: Report | No
     results, outcome, simulated_s = advance(spec, request, len(found.jobs), stop, report)
     return BatchResult(
         spec, found.jobs, machine, results, outcome, simulated_s, time.monotonic() - began, request,
-        [*spec.assumptions, *found.notes, *assumptions, *_late(spec, found.jobs, results["jobs"])],
+        # An import may have stated the same.
+        list(dict.fromkeys(
+            [*spec.assumptions, *found.notes, *assumptions, *_late(spec, found.jobs, results["jobs"])]
+        )),
     )  # fmt: skip
 
 
@@ -211,6 +214,14 @@ def make_request(spec: Spec, found: JobList, machine: dict[str, Any]) -> tuple[d
     if classed:
         rest = "a traffic class, which packets know and rates do not"
         assumptions.append(job_list.about(classed, f"has {rest}", f"have {rest}"))
+    if large := [
+        job.id
+        for job in found.jobs
+        if job.nodes > (len(partitions[job.partition]) if by_partition else nodes)
+    ]:
+        own = "its partition" if len(large) == 1 else "their partitions"
+        most = f"nodes of {own}" if by_partition else f"{nodes} compute nodes of the machine"
+        assumptions.append(job_list.too_large(large, most))
     if outside:
         rest = "recorded nodes that the machine lacks, so the placement chooses others"
         assumptions.append(job_list.about(outside, f"has {rest}", f"have {rest}"))
