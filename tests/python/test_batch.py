@@ -125,7 +125,7 @@ def test_a_requeued_job_that_waits_again_keeps_the_record_that_ran(tmp_path):
 
 def test_names_of_hosts_may_have_several_ranges(tmp_path):
     """Slurm expands `x[0-1]c[0-1]` with the last range first."""
-    text = "submit,nodes,run,node_list\n0,{},10,\"{}\"\n"
+    text = 'submit,nodes,run,node_list\n0,{},10,"{}"\n'
     found = readers.read(put(tmp_path, "a.csv", text.format(5, "x[08-09]c[0-1]n,login1")))
     assert found.hosts_of["1"] == ["x08c0n", "x08c1n", "x09c0n", "x09c1n", "login1"]
     for listed in ("x[0-1048576]", "x[0-1023]c[0-1024]", "x[0-1]c[", "x[0-1]c[0-1", "x[1,1]c[0-1]"):

@@ -53,7 +53,9 @@ class Line:
         except ValueError:
             value = math.nan
         if not least <= value <= most:
-            raise self.error("not a number in range", text, field, f"a number from {_text(least)} to {_text(most)}")
+            raise self.error(
+                "not a number in range", text, field, f"a number from {_text(least)} to {_text(most)}"
+            )
         return value
 
     def whole(self, text: str, field: str, least: int = 0, most: int = 1 << 40) -> int:
