@@ -59,10 +59,11 @@ def test_software_overhead_and_link_rate_are_found_again(tmp_path, shell):
 
 
 def test_printed_ping_pongs_of_osu_and_imb_are_read_as_they_are(tmp_path):
-    """Half the round trip in us: column 2 of osu_latency, column 3 of IMB; other tables of IMB are skipped."""
+    """Half a round trip in us: column 2 of osu_latency, column 3 of IMB. Other tables of IMB are skipped."""
     osu = (
         "srun: job 17 has been allocated resources\n# OSU MPI Latency Test v7.3\n# Datatype: MPI_CHAR.\n"
-        "# Size       Avg Latency(us)      P50 Tail Lat(us)\n1             1.85     1.80\r\n1048576     149.25   140\n"
+        "# Size       Avg Latency(us)      P50 Tail Lat(us)\n1             1.85     1.80\r\n"
+        "1048576     149.25   140\n"
         "\nslurmstepd: done\n"
     )
     line = "#" + 55 * "-" + "\n"
@@ -70,7 +71,8 @@ def test_printed_ping_pongs_of_osu_and_imb_are_read_as_they_are(tmp_path):
     imb = (
         f"{line}#    Intel(R) MPI Benchmarks 2021.3, MPI-1 part\n{line}\n{line}# Benchmarking PingPong \n"
         f"# #processes = 2 \n# ( 62 additional processes waiting in MPI_Barrier)\n{line}       {head}"
-        f"            0         1000         1.85         0.00\n      1048576           40       149.25      7025.6\n\n"
+        f"            0         1000         1.85         0.00\n"
+        f"      1048576           40       149.25      7025.6\n\n"
         f"{line}# Benchmarking PingPing \n# #processes = 2 \n{line}       {head}"
         f"            0         1000         9.99         0.00\n\n# All processes entering MPI_Finalize\n"
     )

@@ -178,9 +178,10 @@ class JobList:
         turned = circle[circle.index(first) :] + circle[: circle.index(first)]
         shown = turned[:SHOWN_IDS]
         more = f" and {len(turned) - len(shown)} more" if len(turned) > len(shown) else ""
+        names = shown if more else [*shown, first]
         raise InputError(
             "jobs wait for each other", file=str(self.path), line=known[first].line, key="after",
-            value=" after ".join(name[:LONGEST_SHOWN] for name in [*shown, *([] if more else [first])]) + more,
+            value=" after ".join(name[:LONGEST_SHOWN] for name in names) + more,
             expected="dependencies without a circle",
         )  # fmt: skip
 

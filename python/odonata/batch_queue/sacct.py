@@ -42,9 +42,10 @@ def read(path: Path, lines: Iterator[Line]) -> JobList:
         if len(cells) == len(names) + 1 and not cells[-1]:
             cells.pop()
         if len(cells) != len(names):
+            hint = "names may contain |: leave out JobName and Comment"
             raise line.error(
                 "another number of fields than the header", str(len(cells)), expected=str(len(names)),
-                hint="names may contain |: leave out JobName and Comment" if len(cells) > len(names) else None,
+                hint=hint if len(cells) > len(names) else None,
             )  # fmt: skip
         values = dict(zip(names, (cell.strip() for cell in cells), strict=True))
         whole, _, step = line.name(values[ID], "JobID").partition(".")

@@ -161,8 +161,8 @@ def _show_calibration(answer: Calibration) -> None:
     terminal=_calibrate,
     measurements=argument(
         "MEASUREMENTS",
-        "Output of osu_latency or IMB-MPI1 PingPong, or CSV with the columns bytes, latency (half a round trip); "
-        "optional: from, to.",
+        "Output of osu_latency or IMB-MPI1 PingPong, or CSV with the columns bytes, latency (half a round "
+        "trip); optional: from, to.",
     ),
     scenario=argument("SCENARIO", "Machine to fit (TOML)."),
     fit=option(
