@@ -705,6 +705,76 @@ def test_a_host_with_several_end_points_is_a_node(tmp_path):
     assert row["bytes_sent"] == pytest.approx(8 * 0.5e9 * args["period"] * args["cycles"], rel=1e-2)
 
 
+def test_ranks_of_a_moment_use_all_interfaces_of_their_nodes(tmp_path):
+    """Nodes with two interfaces of 5 GB/s exchange 8 GB/s, which one interface could not carry."""
+    machine = (
+        "[machine]\ninterfaces = 2\n[machine.mesh]\ndims = [2]\nnodes_per_router = 4\n"
+        '[network.links.terminal]\nbandwidth = "5 GB/s"\n[network.links.local]\nbandwidth = "50 GB/s"\n'
+    )
+    put(tmp_path, "machine.toml", machine)
+    put(tmp_path, "jobs.csv", "submit,nodes,run,profile\n0,4,100,ring\n")
+    text = """
+    scenario = "machine.toml"
+    jobs = "jobs.csv"
+    profiles.ring = { pattern = "all-reduce", intensity = "4 GB/s", share = 0.5 }
+    """
+    found = run.simulate(settings.load(put(tmp_path, "batch.toml", text)))
+    assert not found.results["jobs"][0]["clipped"]
+    task = confirm.scenario(found, [{"job": 0, "phase": 0, "nodes": [0, 1, 2, 3]}])
+    (job,) = tomllib.loads(task.text)["jobs"]
+    assert (job["ranks"], job["ranks_per_node"]) == (8, 2)
+    results = odonata.run(tomllib.loads(task.text), overrides={"run.baselines": False})
+    args = job["args"]
+    expected = [args["offset"] + (n + 1) * args["period"] for n in range(args["cycles"])]
+    assert [row["last_s"] for row in results.rows("iterations")] == pytest.approx(expected, rel=0.03)
+
+
+def storage_of_interfaces(tmp_path: Path, machine: str) -> tuple[list[float], list[float]]:
+    """A node writes 8 GB/s half of the time: the bytes of its interfaces by rates, their parts in packets.
+
+    In packets a job alone ends each cycle at its time.
+    """
+    put(tmp_path, "machine.toml", machine)
+    put(tmp_path, "jobs.csv", "submit,nodes,node_list,run,profile\n0,1,0,100,io\n")
+    text = """
+    scenario = "machine.toml"
+    jobs = "jobs.csv"
+    queue = { placement = "list" }
+    profiles.io = { write = "4 GB/s", io_share = 0.5, access = "512 KiB" }
+    """
+    found = run.simulate(settings.load(put(tmp_path, "batch.toml", text)))
+    record = found.results["jobs"][0]
+    assert not record["clipped"]
+    sent = [row["bytes"] for row in run.link_rows(found) if row["name"].startswith("n")]
+    task = confirm.scenario(found, [{"job": 0, "phase": 0, "nodes": record["nodes"]}])
+    (job,) = tomllib.loads(task.text)["jobs"]
+    results = odonata.run(tomllib.loads(task.text), overrides={"run.baselines": False})
+    args = job["args"]
+    expected = [args["offset"] + (n + 1) * args["period"] for n in range(args["cycles"])]
+    assert [row["last_s"] for row in results.rows("iterations")] == pytest.approx(expected, rel=0.03)
+    links = [row["bytes"] for row in results.rows("links") if row["name"].startswith("n")]
+    written = 4e9 * args["period"] * args["cycles"]
+    return sent, [bytes / written for bytes in links]
+
+
+def test_the_io_of_a_node_takes_all_its_interfaces(tmp_path):
+    """A node with two interfaces of 5 GB/s writes at 8 GB/s, which one of them could not carry."""
+    device = 'device = { rate = { write = "100 GB/s", read = "100 GB/s", overhead = "0 s" } }\n'
+    slow = '[network.links.terminal]\nbandwidth = "5 GB/s"\n[network.links.column]\nbandwidth = "50 GB/s"\n'
+    rails = (
+        "[machine.rail-optimized]\nhosts_per_pod = 2\ngpus_per_host = 2\nspines = 0\n"
+        f"[storage]\nnodes = {{ list = [2, 3] }}\n{device}"
+    )
+    two = (
+        f"[machine]\ninterfaces = 2\n[machine.mesh]\ndims = [2]\nnodes_per_router = 4\n{slow}"
+        f'[network.links.local]\nbandwidth = "50 GB/s"\n[storage]\nnodes = {{ list = [3] }}\n{device}'
+    )
+    for machine in (rails, two):
+        sent, links = storage_of_interfaces(tmp_path, machine)
+        assert sent[:2] == pytest.approx([200e9] * 2, rel=1e-3)
+        assert links[:2] == pytest.approx([0.5] * 2, abs=0.01)
+
+
 def test_replay_partitions_reservations_and_failures(tmp_path):
     put(tmp_path, "machine.toml", MACHINE)
     put(

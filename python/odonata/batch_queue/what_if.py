@@ -201,7 +201,7 @@ def _answer(found: Sequence[Variant], runs: Mapping[tuple[int, int], WhatIfRun],
         if _is_unknown(variant, found[0], own, by_variant[0]):
             answer["sentences"].append(
                 f"{variant.label} has exactly the results of {found[0].label} by rates. Rates know no "
-                f"detours of adaptive routing, no buffers and no traffic classes: packets may differ.{know}"
+                f"detours of adaptive routing and no buffers: packets may differ.{know}"
             )
         elif own is not by_variant[0] and _changes_routing(variant, found[0]):
             answer["sentences"].append(
@@ -241,9 +241,7 @@ def _is_unknown(
 ) -> bool:
     """Whether another machine gives the results of the first one: rates may not know the key."""
     keys = [key for key, value in variant.values.items() if value != first.values[key]]
-    of_machine = bool(keys) and all(
-        key.partition(".")[0] not in settings.KEYS or key.endswith(".class") for key in keys
-    )
+    of_machine = bool(keys) and all(key.partition(".")[0] not in settings.KEYS for key in keys)
     equal = all(seed in of_first and of_first[seed]["digest"] == one["digest"] for seed, one in own.items())
     return of_machine and bool(own) and equal
 

@@ -146,6 +146,8 @@ def _phase(phase: Phase) -> dict[str, object]:
         keys["access"] = f"{round(phase.access)} B"
     if phase.lasts_s is not None:
         keys["lasts"] = f"{phase.lasts_s:g} s"
+    if phase.traffic_class:
+        keys["class"] = phase.traffic_class
     return keys
 
 
