@@ -119,8 +119,8 @@ def test_two_classes_share_a_link_by_rates_as_their_shares_say(tmp_path):
     """
     put(
         tmp_path, "machine.toml",
-        "[machine.mesh]\ndims = [2]\nnodes_per_router = 2\n[network.links.terminal]\nbandwidth = \"10 GB/s\"\n"
-        "[network.links.local]\nbandwidth = \"1 GB/s\"\n"
+        "[machine.mesh]\ndims = [2]\nnodes_per_router = 2\n"
+        "[network.links.terminal]\nbandwidth = \"10 GB/s\"\n[network.links.local]\nbandwidth = \"1 GB/s\"\n"
         "[[network.traffic_classes]]\nname = \"bulk\"\nshare = 0.2\n"
         "[[network.traffic_classes]]\nname = \"fast\"\nshare = 0.6\n",
     )  # fmt: skip

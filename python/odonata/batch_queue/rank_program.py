@@ -129,7 +129,7 @@ def _files(
     rounds = max(calls)
     own = []
     for turn in range(rounds):
-        requests = []
+        requests: list[Operation] = []
         for call, count, size in zip((read_file, write_file), calls, moved, strict=True):
             for place in range(turn * count // rounds, (turn + 1) * count // rounds):
                 if (number * count + place) % turns[1] == turns[0]:

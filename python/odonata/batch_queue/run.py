@@ -258,7 +258,7 @@ def _micros(seconds: float) -> int:
 
 
 def _classes(spec: Spec, machine: dict[str, Any]) -> dict[str, int]:
-    """The numbers of the machine's traffic classes by name; raises `InputError` for a profile of another one."""
+    """The numbers of the machine's traffic classes by name; raises `InputError` for an unknown one."""
     known = {one["name"]: number for number, one in enumerate(machine["traffic_classes"])}
     for name, profile in spec.profiles.items():
         for place, phase in enumerate(profile):
