@@ -27,6 +27,15 @@ CHANGES: dict[str, dict[str, Any]] = {
     "failure": {"failures": [WINDOW]},
     "failure-without-requeue": {"failures": [WINDOW], "queue.requeue": False},
     "valiant": {"network.routing.algorithm": "valiant"},
+    "classes": {
+        "network.traffic_classes": [
+            {"name": "bulk", "share": 0.2},
+            {"name": "fast", "share": 0.5},
+            {"name": "first", "share": 0.1, "priority": 1},
+        ],
+        "profiles.cfd.class": "fast",
+        "profiles.spectral.class": "first",
+    },
     "slow-global-links": {"queue.placement": "random", "network.links.global.bandwidth": "2 GB/s"},
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,19 @@ def test_traffic_classes_are_searched_in_packets(monkeypatch, tmp_path):
         with contextlib.suppress(KeyboardInterrupt):
             search.search(request(), found, left_out, tmp_path, stop=Goes())
     assert asked == [("packet",), ("flow", "packet")]
+
+
+def test_packets_run_the_first_candidates_if_the_search_had_no_time_for_any(monkeypatch, tmp_path):
+    """A short budget on a slow computer: five runs of the scenario as it is would tell nothing."""
+    monkeypatch.setattr(search, "SEARCH_SHARE", 0.0)
+    found, left_out = choices.find(task(), ["placement"])
+    asked = replace(request(), budget_s=3600.0, seeds=1, processes=1)
+    done = search.search(asked, found, left_out, tmp_path, stop=Goes())
+    assert all(not one.searched for one in done.candidates)
+    assert [one.choice.label for one in done.confirmed] == [one.label for one in found[:4]]
+    assert all(len(one.packets) == 1 for one in done.confirmed)
+    (sentence,) = answer.of_search(asked, done, ["placement"])["sentences"][:1]
+    assert "packets ran the first 3 of" in sentence or "better" in sentence
 
 
 def measured(score: float, digest: str, limited: float = 0.0) -> Measured:

@@ -99,6 +99,76 @@ def test_sacct_reads_columns_in_any_order(tmp_path):
     assert "1 job is left out, never started: 13." in found.notes
 
 
+def test_sacct_prints_multiples_of_512_nodes_with_units(tmp_path):
+    """Slurm's `convert_num_unit`: 1,024 nodes are `1K`, 1,536 are `1.50K`, 1,000 are `1000`."""
+    text = "JobID|Submit|NNodes|Elapsed\n1|2026-01-05T10:00:00|{}|00:01:00\n"
+    for shown, nodes in (("1K", 1024), ("1.50K", 1536), ("1000", 1000), ("2M", 2 << 20)):
+        assert readers.read(put(tmp_path, "a.txt", text.format(shown))).jobs[0].nodes == nodes
+    for shown in ("1G", "K", "1.3K", "32M"):
+        with pytest.raises(InputError) as caught:
+            readers.read(put(tmp_path, "a.txt", text.format(shown)))
+        assert caught.value.key == "NNodes"
+    with pytest.raises(InputError) as caught:
+        readers.read(put(tmp_path, "a.txt", text.format("17000000")))
+    assert caught.value.expected == "a number from 0 to 16777216"
+
+
+def test_a_requeued_job_that_waits_again_keeps_the_record_that_ran(tmp_path):
+    ran = "9|2026-01-05T10:00:00|2026-01-05T10:00:00|1|00:01:00\n"
+    waits = "9|2026-01-05T10:05:00|Unknown|1|00:00:00\n"
+    head = "JobID|Submit|Start|NNodes|Elapsed\n"
+    for text in (ran + waits, waits + ran):
+        found = readers.read(put(tmp_path, "a.txt", head + text))
+        assert [(job.id, job.run_s) for job in found.jobs] == [("9", 60.0)]
+        assert found.left_out == {}
+
+
+def test_names_of_hosts_may_have_several_ranges(tmp_path):
+    """Slurm expands `x[0-1]c[0-1]` with the last range first."""
+    text = 'submit,nodes,run,node_list\n0,{},10,"{}"\n'
+    found = readers.read(put(tmp_path, "a.csv", text.format(5, "x[08-09]c[0-1]n,login1")))
+    assert found.hosts_of["1"] == ["x08c0n", "x08c1n", "x09c0n", "x09c1n", "login1"]
+    for listed in ("x[0-1048576]", "x[0-1023]c[0-1024]", "x[0-1]c[", "x[0-1]c[0-1", "x[1,1]c[0-1]"):
+        with pytest.raises(InputError) as caught:
+            readers.read(put(tmp_path, "a.csv", text.format(4, listed)))
+        assert caught.value.key == "node_list"
+
+
+def test_a_name_with_a_separator_is_refused_with_a_hint(tmp_path):
+    text = "JobID|Submit|NNodes|Elapsed|JobName\n1|2026-01-05T10:00:00|1|00:01:00|a|b\n"
+    with pytest.raises(InputError) as caught:
+        readers.read(put(tmp_path, "a.txt", text))
+    assert caught.value.hint == "names may contain |: leave out JobName and Comment"
+
+
+def test_a_circle_of_jobs_is_named_without_the_jobs_behind_it(tmp_path):
+    text = "job,submit,nodes,run,after\nz,0,1,9,a\na,1,1,9,b\nb,2,1,9,c\nc,3,1,9,a\n"
+    with pytest.raises(InputError) as caught:
+        readers.read(put(tmp_path, "a.csv", text))
+    assert (caught.value.line, caught.value.value) == (3, "a after b after c after a")
+    with pytest.raises(InputError) as caught:
+        readers.read(put(tmp_path, "a.csv", text.replace("submit", "submitt")))
+    assert caught.value.hint == "did you mean submit?"
+
+
+def test_jobs_that_never_fit_are_named(tmp_path):
+    put(tmp_path, "machine.toml", MACHINE)
+    put(tmp_path, "jobs.csv", "job,submit,nodes,run,partition\na,0,19,10,p\nb,0,18,10,q\nc,0,9,10,p\n")
+    text = 'scenario = "machine.toml"\njobs = "jobs.csv"\n'
+    found = odonata.batch(put(tmp_path, "a.toml", text))
+    never = "1 job needs more than the 18 compute nodes of the machine and never fits: a."
+    assert found["outcomes"] == {"completed": 2, "never-fits": 1}
+    assert found["assumptions"].count(never) == 1
+    found = odonata.batch(put(tmp_path, "b.toml", text + '[partitions]\np = "0-8"\nq = "9-17"\n'))
+    assert "2 jobs need more than the nodes of their partitions and never fit: a, b." in found["assumptions"]
+    made = job_lists.load(tmp_path / "jobs.csv", str(tmp_path / "machine.toml"), beside=tmp_path / "c.toml")
+    assert never in made.notes
+    assert any(note.startswith("Jobs of the 2 partitions p, q wait in one queue") for note in made.notes)
+    put(tmp_path, "c.toml", made.text)
+    put(tmp_path, "c.csv", made.csv)
+    assert odonata.batch(tmp_path / "c.toml")["assumptions"].count(never) == 1
+
+
 def test_hosts_have_the_numbers_of_their_names_or_of_a_file(tmp_path):
     text = "JobID|Submit|NodeList|Elapsed\n1|2026-01-05T10:00:00|{}|00:01:00\n"
 
@@ -633,6 +703,76 @@ def test_a_host_with_several_end_points_is_a_node(tmp_path):
     # Ranks of one number exchange: 0.5 GB/s of each for the cycles.
     (row,) = results.rows("jobs")
     assert row["bytes_sent"] == pytest.approx(8 * 0.5e9 * args["period"] * args["cycles"], rel=1e-2)
+
+
+def test_ranks_of_a_moment_use_all_interfaces_of_their_nodes(tmp_path):
+    """Nodes with two interfaces of 5 GB/s exchange 8 GB/s, which one interface could not carry."""
+    machine = (
+        "[machine]\ninterfaces = 2\n[machine.mesh]\ndims = [2]\nnodes_per_router = 4\n"
+        '[network.links.terminal]\nbandwidth = "5 GB/s"\n[network.links.local]\nbandwidth = "50 GB/s"\n'
+    )
+    put(tmp_path, "machine.toml", machine)
+    put(tmp_path, "jobs.csv", "submit,nodes,run,profile\n0,4,100,ring\n")
+    text = """
+    scenario = "machine.toml"
+    jobs = "jobs.csv"
+    profiles.ring = { pattern = "all-reduce", intensity = "4 GB/s", share = 0.5 }
+    """
+    found = run.simulate(settings.load(put(tmp_path, "batch.toml", text)))
+    assert not found.results["jobs"][0]["clipped"]
+    task = confirm.scenario(found, [{"job": 0, "phase": 0, "nodes": [0, 1, 2, 3]}])
+    (job,) = tomllib.loads(task.text)["jobs"]
+    assert (job["ranks"], job["ranks_per_node"]) == (8, 2)
+    results = odonata.run(tomllib.loads(task.text), overrides={"run.baselines": False})
+    args = job["args"]
+    expected = [args["offset"] + (n + 1) * args["period"] for n in range(args["cycles"])]
+    assert [row["last_s"] for row in results.rows("iterations")] == pytest.approx(expected, rel=0.03)
+
+
+def storage_of_interfaces(tmp_path: Path, machine: str) -> tuple[list[float], list[float]]:
+    """A node writes 8 GB/s half of the time: the bytes of its interfaces by rates, their parts in packets.
+
+    In packets a job alone ends each cycle at its time.
+    """
+    put(tmp_path, "machine.toml", machine)
+    put(tmp_path, "jobs.csv", "submit,nodes,node_list,run,profile\n0,1,0,100,io\n")
+    text = """
+    scenario = "machine.toml"
+    jobs = "jobs.csv"
+    queue = { placement = "list" }
+    profiles.io = { write = "4 GB/s", io_share = 0.5, access = "512 KiB" }
+    """
+    found = run.simulate(settings.load(put(tmp_path, "batch.toml", text)))
+    record = found.results["jobs"][0]
+    assert not record["clipped"]
+    sent = [row["bytes"] for row in run.link_rows(found) if row["name"].startswith("n")]
+    task = confirm.scenario(found, [{"job": 0, "phase": 0, "nodes": record["nodes"]}])
+    (job,) = tomllib.loads(task.text)["jobs"]
+    results = odonata.run(tomllib.loads(task.text), overrides={"run.baselines": False})
+    args = job["args"]
+    expected = [args["offset"] + (n + 1) * args["period"] for n in range(args["cycles"])]
+    assert [row["last_s"] for row in results.rows("iterations")] == pytest.approx(expected, rel=0.03)
+    links = [row["bytes"] for row in results.rows("links") if row["name"].startswith("n")]
+    written = 4e9 * args["period"] * args["cycles"]
+    return sent, [bytes / written for bytes in links]
+
+
+def test_the_io_of_a_node_takes_all_its_interfaces(tmp_path):
+    """A node with two interfaces of 5 GB/s writes at 8 GB/s, which one of them could not carry."""
+    device = 'device = { rate = { write = "100 GB/s", read = "100 GB/s", overhead = "0 s" } }\n'
+    slow = '[network.links.terminal]\nbandwidth = "5 GB/s"\n[network.links.column]\nbandwidth = "50 GB/s"\n'
+    rails = (
+        "[machine.rail-optimized]\nhosts_per_pod = 2\ngpus_per_host = 2\nspines = 0\n"
+        f"[storage]\nnodes = {{ list = [2, 3] }}\n{device}"
+    )
+    two = (
+        f"[machine]\ninterfaces = 2\n[machine.mesh]\ndims = [2]\nnodes_per_router = 4\n{slow}"
+        f'[network.links.local]\nbandwidth = "50 GB/s"\n[storage]\nnodes = {{ list = [3] }}\n{device}'
+    )
+    for machine in (rails, two):
+        sent, links = storage_of_interfaces(tmp_path, machine)
+        assert sent[:2] == pytest.approx([200e9] * 2, rel=1e-3)
+        assert links[:2] == pytest.approx([0.5] * 2, abs=0.01)
 
 
 def test_replay_partitions_reservations_and_failures(tmp_path):

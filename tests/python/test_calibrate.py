@@ -7,6 +7,7 @@ import json
 import pytest
 
 from odonata.calibration import machine as calibration
+from odonata.errors import InputError
 
 MACHINE = """\
 [machine.dragonfly]
@@ -55,6 +56,49 @@ def test_software_overhead_and_link_rate_are_found_again(tmp_path, shell):
         found["settings"]
     )
     assert times == pytest.approx([row["simulated_s"] for row in found["sizes"]], rel=1e-9)
+
+
+def test_printed_ping_pongs_of_osu_and_imb_are_read_as_they_are(tmp_path):
+    """Half a round trip in us: column 2 of osu_latency, column 3 of IMB. Other tables of IMB are skipped."""
+    osu = (
+        "srun: job 17 has been allocated resources\n# OSU MPI Latency Test v7.3\n# Datatype: MPI_CHAR.\n"
+        "# Size       Avg Latency(us)      P50 Tail Lat(us)\n1             1.85     1.80\r\n"
+        "1048576     149.25   140\n"
+        "\nslurmstepd: done\n"
+    )
+    line = "#" + 55 * "-" + "\n"
+    head = "#bytes #repetitions      t[usec]   Mbytes/sec\n"
+    imb = (
+        f"{line}#    Intel(R) MPI Benchmarks 2021.3, MPI-1 part\n{line}\n{line}# Benchmarking PingPong \n"
+        f"# #processes = 2 \n# ( 62 additional processes waiting in MPI_Barrier)\n{line}       {head}"
+        f"            0         1000         1.85         0.00\n"
+        f"      1048576           40       149.25      7025.6\n\n"
+        f"{line}# Benchmarking PingPing \n# #processes = 2 \n{line}       {head}"
+        f"            0         1000         9.99         0.00\n\n# All processes entering MPI_Finalize\n"
+    )
+    for text, small in ((osu, 1), (imb, 0)):
+        (tmp_path / "out.txt").write_text(text)
+        found = calibration.read(tmp_path / "out.txt", (2, 3))
+        assert [(one.bytes, one.pair) for one in found] == [(small, (2, 3)), (1 << 20, (2, 3))]
+        assert [one.latency_s for one in found] == pytest.approx([1.85e-6, 149.25e-6])
+    for text, number, value in (
+        (
+            "# OSU MPI Bandwidth Test v7.3\n# Size      Bandwidth (MB/s)\n1   1.83\n",
+            1,
+            "OSU MPI Bandwidth Test",
+        ),
+        ("# OSU MPI Allreduce Latency Test v7.3\n# Size   Avg Latency(us)\n4   1.83\n", 1, "Allreduce"),
+        (imb.replace("Benchmarking PingPong ", "Benchmarking Sendrecv "), 2, "IMB Sendrecv, IMB PingPing"),
+        ("IOR-3.3.0: MPI Coordinated Test of Parallel I/O\n", 1, "IOR-3.3.0"),
+        (osu.replace("149.25", "nan"), 6, "nan"),
+        (osu.replace("1.85", "0.00"), 5, "0.00"),
+        (osu.replace("1048576 ", "99999999999999 "), 6, "99999999999999"),
+        (osu.replace("149.25   140", ""), 6, "1048576"),
+    ):
+        (tmp_path / "out.txt").write_text(text)
+        with pytest.raises(InputError) as caught:
+            calibration.read(tmp_path / "out.txt")
+        assert (caught.value.line, value in caught.value.value) == (number, True)
 
 
 def test_the_eager_threshold_is_found_between_two_sizes(tmp_path, shell):

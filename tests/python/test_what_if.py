@@ -65,6 +65,8 @@ def test_keys_of_the_machine_are_settings(batch):
     answer = odonata.what_if(batch, {"network.routing.algorithm": ["minimal", "valiant"]}, seeds=1)
     digests = {one["runs"][0]["digest"] for one in answer["variants"]}
     assert len(digests) == 2
+    # By rates UGAL is minimal routing with other draws, so that a ratio of 1.00 is not its effect.
+    assert "by rates adaptive routing takes no detours, so packets may differ." in answer["sentences"][0]
 
 
 def test_a_key_that_rates_do_not_know_is_said(batch):
@@ -77,8 +79,8 @@ def test_a_key_that_rates_do_not_know_is_said(batch):
     assert "packets may differ" not in " ".join(odonata.what_if(batch, over, seeds=2)["sentences"])
 
 
-def test_packets_compare_traffic_classes(batch, tmp_path):
-    """The first job gets a class that goes first: by rates nothing changes, in packets it is not slowed."""
+def test_rates_and_packets_know_traffic_classes(batch, tmp_path):
+    """The first job gets a class that goes first: it loses no time by rates and little in packets."""
     put(
         tmp_path, "jobs.csv",
         "job,submit,nodes,run,profile\na,0,9,100,busy\nb,0,9,100,other\nc,1,18,50,none\n",
@@ -90,28 +92,63 @@ def test_packets_compare_traffic_classes(batch, tmp_path):
     answer = odonata.what_if(batch, over, seeds=1, confirm=1, out=tmp_path / "out")
     check(answer, WhatIf)
     usual, first = (variant["runs"][0] for variant in answer["variants"])
-    assert usual["digest"] == first["digest"]
-    said = " ".join(answer["sentences"])
-    assert "by rates" in said
-    assert "--confirm" not in said
-    moments = {
-        name: [json.loads(line) for line in (tmp_path / "out" / run["key"] / "moments.jsonl").open()]
-        for name, run in (("usual", usual), ("first", first))
-    }
-    packets = {
-        name: {job["job"]: job["packets"] for job in found[0]["jobs"]} for name, found in moments.items()
-    }
-    assert moments["usual"][0]["time_s"] == moments["first"][0]["time_s"]
-    assert packets["usual"]["a"] > 1.05
-    assert packets["first"]["a"] < 1 + 0.5 * (packets["usual"]["a"] - 1)
-    assert packets["first"]["b"] > packets["usual"]["b"]
+    found = {}
+    for name, run in (("usual", usual), ("first", first)):
+        (line,) = (tmp_path / "out" / run["key"] / "moments.jsonl").read_text().splitlines()
+        found[name] = {job["job"]: job for job in json.loads(line)["jobs"]}
+    assert found["first"]["a"]["rates"] == 1.0
+    for tier in ("rates", "packets"):
+        assert found["usual"]["a"][tier] > 1.05
+        assert found["first"]["a"][tier] < 1 + 0.5 * (found["usual"]["a"][tier] - 1)
+        assert found["first"]["b"][tier] > found["usual"]["b"][tier]
     pair = next(one for one in answer["variants"][1]["pairs"] if one["measure"] == "packet_slowdown")
     assert pair["ratio"] == pytest.approx(first["packet_slowdown"] / usual["packet_slowdown"])
     # What is known is not repeated.
     assert odonata.what_if(batch, over, seeds=1, confirm=1, out=tmp_path / "out") == answer
-    # Without packets, the answer says how to ask them.
-    (sentence,) = odonata.what_if(batch, over, seeds=1)["sentences"]
-    assert "--confirm N compares the variants in packets" in sentence
+    # Without packets the answer is that of rates.
+    again = odonata.what_if(batch, over, seeds=1)
+    assert [one["runs"][0]["digest"] for one in again["variants"]] == [usual["digest"], first["digest"]]
+    assert "packets" not in " ".join(again["sentences"])
+
+
+def test_two_classes_share_a_link_by_rates_as_their_shares_say(tmp_path):
+    """Two jobs want the only cable between two routers all the time, with shares 0.2 and 0.6.
+
+    The second has 3/4 of the cable and ends after 100 s / (3/4); the first has done 1/4 of that by then, and
+    the rest of its 100 s follows at full speed.
+    """
+    put(
+        tmp_path, "machine.toml",
+        "[machine.mesh]\ndims = [2]\nnodes_per_router = 2\n"
+        "[network.links.terminal]\nbandwidth = \"10 GB/s\"\n[network.links.local]\nbandwidth = \"1 GB/s\"\n"
+        "[[network.traffic_classes]]\nname = \"bulk\"\nshare = 0.2\n"
+        "[[network.traffic_classes]]\nname = \"fast\"\nshare = 0.6\n",
+    )  # fmt: skip
+    put(
+        tmp_path, "jobs.csv",
+        "job,submit,nodes,node_list,run,profile\na,0,2,0 2,100,a\nb,0,2,1 3,100,b\n",
+    )  # fmt: skip
+    text = """
+    scenario = "machine.toml"
+    jobs = "jobs.csv"
+    queue = { placement = "list" }
+    profiles.a = { pattern = "all-reduce", intensity = "1 GB/s", share = 1.0 }
+    profiles.b = { pattern = "all-reduce", intensity = "1 GB/s", share = 1.0, class = "bulk" }
+    """
+    over = {"profiles.b.class": ["bulk", "fast"]}
+    equal, shared = odonata.what_if(put(tmp_path, "a.toml", text), over, seeds=1)["variants"]
+    assert equal["runs"][0]["turnaround_s"] == pytest.approx(200.0, rel=1e-4)
+    b = 100 / 0.75
+    assert shared["runs"][0]["turnaround_s"] == pytest.approx((b + b + (100 - b / 4)) / 2, rel=1e-4)
+    for wrong, expected in (("fastt", "did you mean fast?"), ("", None)):
+        put(tmp_path, "b.toml", text.replace('class = "bulk"', f'class = "{wrong}"'))
+        if expected is None:
+            odonata.batch(tmp_path / "b.toml")
+            continue
+        with pytest.raises(InputError) as caught:
+            odonata.batch(tmp_path / "b.toml")
+        assert (caught.value.key, caught.value.line) == ("profiles.b.class", 6)
+        assert caught.value.hint == expected
 
 
 @pytest.mark.parametrize("over", [{"queue.policy": ["easyy"]}, {"queue.polic": ["easy"]}, {}])

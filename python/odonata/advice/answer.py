@@ -173,9 +173,10 @@ def _sentences(
                 if request.goal == "cost"
                 else "Nothing is known to be better than the scenario as it is"
             )
+            which = "best" if any(one.searched for one in found.confirmed[1:]) else "first"
             lines.append(
-                f"{nothing}: packets ran the best {len(found.confirmed) - 1} of {len(found.candidates) - 1} "
-                f"candidates with {_seeds(least)}."
+                f"{nothing}: packets ran the {which} {len(found.confirmed) - 1} of "
+                f"{len(found.candidates) - 1} candidates with {_seeds(least)}."
             )
             lines += [
                 f"{one['choice']} is better with every seed so far ({pair['words']}): --seeds "

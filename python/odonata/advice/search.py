@@ -187,8 +187,13 @@ def _faster(
 
 
 def _best(request: Request, candidates: list[Candidate]) -> list[Candidate]:
-    """The candidates that packets confirm: those with the most seeds by flows first."""
+    """The candidates that packets confirm: those with the most seeds by flows first.
+
+    If the search had no time for any of them, they are the first ones that can run.
+    """
     others = [one for one in _ranked(request, candidates) if not one.choice.is_present]
+    if not others:
+        others = [one for one in candidates if not one.choice.is_present and not one.failure]
     most = max((len(one.searched) for one in others), default=0)
     return sorted(others, key=lambda one: len(one.searched) < most)[:CONFIRMED]
 

@@ -301,7 +301,8 @@ def scenario(result: BatchResult, running: list[dict[str, Any]]) -> runner.Task:
     """The packet scenario of jobs in their phases at a moment."""
     spec = result.spec
     written = tomllib.loads(spec.text)
-    end_points = len(result.machine["end_points"][0])
+    interfaces = result.machine["interfaces"]
+    end_points = len(result.machine["end_points"][0]) * interfaces
     jobs = []
     for one in running:
         phase = profile_of(result.jobs[one["job"]], spec)[one["phase"]]
@@ -316,7 +317,7 @@ def scenario(result: BatchResult, running: list[dict[str, Any]]) -> runner.Task:
             {
                 "name": _name(one),
                 "python": f"{Path(rank_program.__file__).resolve()}:traffic",
-                **_places(result.machine["end_points"], one["nodes"]),
+                **_places(result.machine["end_points"], one["nodes"], interfaces),
                 **_class(phase.traffic_class),
                 "args": {
                     "pattern": PATTERNS.get(phase.pattern, 0),
@@ -344,12 +345,15 @@ def _class(name: str) -> dict[str, Any]:
     return {"traffic_class": {"mpi": name, "io": name}} if name else {}
 
 
-def _places(end_points: list[list[int]], nodes: list[int]) -> dict[str, Any]:
-    """The ranks of a job and their places: a rank for each end point of its nodes.
+def _places(end_points: list[list[int]], nodes: list[int], interfaces: int = 1) -> dict[str, Any]:
+    """The ranks of a job and their places: a rank for each interface of the end points of its nodes.
 
     >>> _places([[5], [7]], [1]), _places([[0, 4], [1, 5]], [1, 0])
     ({'ranks': 1, 'placement': {'clients': [1]}}, {'ranks': 4, 'placement': {'nodes': [1, 5, 0, 4]}})
+    >>> _places([[5], [7]], [1], 4)
+    {'ranks': 4, 'placement': {'clients': [1]}, 'ranks_per_node': 4}
     """
     of_nodes = [end_point for node in nodes for end_point in end_points[node]]
     places = {"clients": nodes} if len(of_nodes) == len(nodes) else {"nodes": of_nodes}
-    return {"ranks": len(of_nodes), "placement": places}
+    several = {"ranks_per_node": interfaces} if interfaces > 1 else {}
+    return {"ranks": len(of_nodes) * interfaces, "placement": places, **several}

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from odonata.base.nearest import did_you_mean, nearest
 from odonata.base.wording import counted
 from odonata.batch_queue.lines import Line
 from odonata.batch_queue.profiles import LEAST_ACCESS, MOST_ACCESS
@@ -163,12 +164,26 @@ class JobList:
                 waits[follower] -= 1
                 if waits[follower] == 0:
                     ready.append(follower)
-        for name, count in waits.items():
-            if count:
-                raise InputError(
-                    "jobs wait for each other", file=str(self.path), line=known[name].line, key="after",
-                    value=", ".join(known[name].after), expected="dependencies without a circle",
-                )  # fmt: skip
+        stuck = next((name for name, count in waits.items() if count), None)
+        if stuck is None:
+            return
+        # Every job that is left waits for another one that is left: the walk ends in a circle.
+        walked: dict[str, None] = {}
+        while stuck not in walked:
+            walked[stuck] = None
+            stuck = next(other for other in known[stuck].after if waits[other])
+        circle = list(walked)
+        circle = circle[circle.index(stuck) :]
+        first = min(circle, key=lambda name: known[name].line)
+        turned = circle[circle.index(first) :] + circle[: circle.index(first)]
+        shown = turned[:SHOWN_IDS]
+        more = f" and {len(turned) - len(shown)} more" if len(turned) > len(shown) else ""
+        names = shown if more else [*shown, first]
+        raise InputError(
+            "jobs wait for each other", file=str(self.path), line=known[first].line, key="after",
+            value=" after ".join(name[:LONGEST_SHOWN] for name in names) + more,
+            expected="dependencies without a circle",
+        )  # fmt: skip
 
 
 #: Columns of the CSV file with their meaning.
@@ -179,7 +194,7 @@ COLUMNS = {
     "nodes": "number of nodes; required",
     "node_list": "recorded nodes: numbers and ranges such as `0-3 8`, or hosts such as `nid[001-004]`",
     "run": "run time without contention, seconds; required",
-    "limit": "time limit, seconds",
+    "limit": "time limit, seconds; 0: none",
     "user": "user",
     "group": "group or account",
     "partition": "partition",
@@ -204,7 +219,10 @@ def read_csv(path: Path, lines: Iterator[Line]) -> JobList:
     names = [name.strip().lower() for name in _cells(header)]
     for name in names:
         if name not in COLUMNS:
-            raise header.error("unknown column", name or "(empty)", expected=f"one of {', '.join(COLUMNS)}")
+            raise header.error(
+                "unknown column", name or "(empty)", expected=f"one of {', '.join(COLUMNS)}",
+                hint=did_you_mean(nearest(name, COLUMNS)),
+            )  # fmt: skip
         if names.count(name) > 1:
             raise header.error("a column twice", name, expected="every column once")
     for name in REQUIRED:
@@ -350,6 +368,16 @@ def about(ids: Sequence[str], one: str, several: str) -> str:
     '8 jobs have no time limit: 0, 1, 2, 3, 4 and 3 more.'
     """
     return f"{counted(len(ids), 'job')} {one if len(ids) == 1 else several}: {first_of(ids, len(ids))}."
+
+
+def too_large(ids: Sequence[str], most: str) -> str:
+    """A sentence about jobs that need more than the nodes named `most`.
+
+    >>> too_large(["7"], "4 compute nodes of the machine")
+    '1 job needs more than the 4 compute nodes of the machine and never fits: 7.'
+    """
+    rest = f"more than the {most} and never"
+    return about(ids, f"needs {rest} fits", f"need {rest} fit")
 
 
 def first_of(ids: Sequence[str], count: int) -> str:

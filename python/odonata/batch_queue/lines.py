@@ -19,7 +19,8 @@ from odonata.errors import InputError
 #: Most bytes of a line, bytes of all lines, characters of a name, and nodes of a list.
 LONGEST_LINE, LONGEST_FILE, LONGEST_NAME, MOST_LISTED = 1 << 20, 1 << 31, 256, 1 << 20
 
-_LISTED = re.compile(r"([^\[\],]+)(?:\[([0-9,-]+)\]([^\[\],]*))?(?:,|$)")
+_HOST = re.compile(r"([^\[\],]+(?:\[[0-9,-]+\][^\[\],]*)*)(?:,|$)")
+_BRACKETS = re.compile(r"\[([0-9,-]+)\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +32,19 @@ class Line:
     text: str
 
     def error(
-        self, problem: str, value: str | None = None, field: str | None = None, expected: str | None = None
+        self,
+        problem: str,
+        value: str | None = None,
+        field: str | None = None,
+        expected: str | None = None,
+        hint: str | None = None,
     ) -> InputError:
         """An error about a field of the line."""
         found = None if value is None else (value if len(value) <= 80 else value[:77] + "...")
         return InputError(
-            problem, file=str(self.path), line=self.line_number, key=field, value=found, expected=expected
-        )
+            problem, file=str(self.path), line=self.line_number, key=field, value=found, expected=expected,
+            hint=hint,
+        )  # fmt: skip
 
     def number(self, text: str, field: str, least: float = 0.0, most: float = 1e18) -> float:
         """A field as a number in these bounds."""
@@ -46,7 +53,9 @@ class Line:
         except ValueError:
             value = math.nan
         if not least <= value <= most:
-            raise self.error("not a number in range", text, field, f"a number from {least:g} to {most:g}")
+            raise self.error(
+                "not a number in range", text, field, f"a number from {_text(least)} to {_text(most)}"
+            )
         return value
 
     def whole(self, text: str, field: str, least: int = 0, most: int = 1 << 40) -> int:
@@ -70,37 +79,53 @@ class Line:
             raise self.error(str(error), text, field, "node numbers such as `0-3 8`, each once") from None
 
     def hosts(self, text: str, field: str) -> list[str]:
-        """A field as names of hosts, such as `nid[0001-0004,7],login1`."""
+        """A field as names of hosts, such as `nid[0001-0004,7],login1` or `x[1000-1001]c0s[0-7]`."""
         found: list[str] = []
         place = 0
         while place < len(text):
-            match = _LISTED.match(text, place)
-            if match is None or match.end() == place:
+            match = _HOST.match(text, place)
+            if match is None:
                 raise self.error("not a list of hosts", text, field, "names such as nid[001-004],gpu1")
             place = match.end()
-            prefix, numbers, suffix = match.groups()
-            if numbers is None:
-                found.append(self.name(prefix, field))
-                continue
-            self.name(prefix + (suffix or ""), field)
-            for part in numbers.split(","):
-                low, _, high = part.partition("-")
-                last = high or low
-                if (
-                    not (low.isdigit() and last.isdigit())
-                    or len(low) > 9
-                    or len(last) > 9
-                    or int(last) < int(low)
-                ):
-                    raise self.error("not a range of hosts", part, field, "a range such as 001-004")
-                if len(found) + int(last) - int(low) >= MOST_LISTED:
-                    raise self.error("a list with too many nodes", text, field, f"at most {MOST_LISTED}")
-                found += [
-                    f"{prefix}{number:0{len(low)}}{suffix}" for number in range(int(low), int(last) + 1)
-                ]
+            first, *rest = _BRACKETS.split(match[1])
+            self.name(first + "".join(rest[1::2]), field)
+            names = [first]
+            # The last bracket varies fastest, as in Slurm.
+            for numbers, suffix in zip(rest[::2], rest[1::2], strict=True):
+                most = (MOST_LISTED - len(found)) // len(names)
+                every = self._numbers(numbers, field, text, most)
+                names = [f"{name}{number}{suffix}" for name in names for number in every]
+            found += names
         if len(set(found)) < len(found):
             raise self.error("a node twice", text, field, "every node once")
         return found
+
+    def _numbers(self, text: str, field: str, whole: str, most: int) -> list[str]:
+        """The numbers in a bracket of `whole`, such as `001-004,7`, with their digits."""
+        found: list[str] = []
+        for part in text.split(","):
+            low, _, high = part.partition("-")
+            last = high or low
+            if (
+                not (low.isdigit() and last.isdigit())
+                or len(low) > 9
+                or len(last) > 9
+                or int(last) < int(low)
+            ):
+                raise self.error("not a range of hosts", part, field, "a range such as 001-004")
+            if len(found) + int(last) - int(low) >= most:
+                raise self.error("a list with too many nodes", whole, field, f"at most {MOST_LISTED}")
+            found += [f"{number:0{len(low)}}" for number in range(int(low), int(last) + 1)]
+        return found
+
+
+def _text(bound: float) -> str:
+    """A bound as text, without rounding below a million million.
+
+    >>> _text(1 << 24), _text(0.0), _text(1e15)
+    ('16777216', '0', '1e+15')
+    """
+    return str(int(bound)) if float(bound).is_integer() and abs(bound) < 1e12 else f"{bound:g}"
 
 
 def node_numbers(text: str, most: int = MOST_LISTED) -> list[int]:

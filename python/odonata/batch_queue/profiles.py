@@ -44,7 +44,7 @@ class Phase:
     access: float = DEFAULT_ACCESS
     #: Duration without contention, seconds; None: until the job ends.
     lasts_s: float | None = None
-    #: Traffic class in packets, of `network.traffic_classes`; empty: the first one. Rates know none.
+    #: Traffic class, of `network.traffic_classes`; empty: the first one.
     traffic_class: str = ""
 
 

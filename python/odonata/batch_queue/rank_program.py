@@ -18,6 +18,8 @@ from odonata.operations import Operation, compute, irecv, isend, mark, read_file
 LEAST_PIECE, MOST_PIECES = 4096, 8
 #: Most iterations of a cycle; rates that would need more use smaller calls.
 LONGEST_CYCLE = 8
+#: Tag of the messages by which the ranks of a node wait for each other.
+MEETING = 1
 
 Peers = list[tuple[int, float]]
 
@@ -69,7 +71,8 @@ def traffic(
     """Operations of a rank. Marks are the ends of cycles.
 
     Rates are in bytes per second of a node, times in seconds. A node has `end_points` ranks, one for each of
-    its interfaces. Each sends its part to the interfaces of its number; the first one does the I/O.
+    its interfaces. Each sends its part to the interfaces of its number; they take turns in the calls of the
+    node's file and wait for each other.
     """
     node, end_point = divmod(rank, end_points)
     sources, targets = _sides(pattern, ranks // end_points, seed, node) if rate else ([], [])
@@ -89,10 +92,11 @@ def traffic(
                 yield compute(period * (1.0 - share - io_share))
             if rate:
                 yield from _exchange(sources, targets, rate * period, share * period)
-        if (read or write) and end_point == 0:
-            yield from _files(node, number, (read * whole, write * whole), access, io_share * whole)
-        elif read or write:
-            yield compute(io_share * whole)
+        if read or write:
+            moved = (read * whole, write * whole)
+            yield from _files(node, number, moved, access, io_share * whole, (end_point, end_points))
+            if end_points > 1:
+                yield from _meet(rank - end_point, end_point, end_points)
         yield mark(number)
 
 
@@ -110,17 +114,43 @@ def _exchange(sources: Peers, targets: Peers, sent: float, lasts: float) -> Iter
 
 
 def _files(
-    rank: int, number: int, moved: tuple[float, float], access: float, lasts: float
+    file: int,
+    number: int,
+    moved: tuple[float, float],
+    access: float,
+    lasts: float,
+    turns: tuple[int, int] = (0, 1),
 ) -> Iterator[Operation]:
-    """Reads and writes the bytes of cycle `number`, in calls of about `access` bytes."""
+    """Reads and writes the bytes of cycle `number` in calls of about `access` bytes.
+
+    Of each `turns[1]` calls the rank does number `turns[0]`.
+    """
     calls = [max(1, round(size / access)) if size else 0 for size in moved]
     rounds = max(calls)
+    own = []
     for turn in range(rounds):
-        requests = 0
+        requests: list[Operation] = []
         for call, count, size in zip((read_file, write_file), calls, moved, strict=True):
             for place in range(turn * count // rounds, (turn + 1) * count // rounds):
-                bytes_of_call = max(1, round(size / count))
-                yield call(rank, (number * count + place) * bytes_of_call, bytes_of_call, requests)
-                requests += 1
-        yield compute(lasts / rounds)
-        yield wait_all(0, requests)
+                if (number * count + place) % turns[1] == turns[0]:
+                    bytes_of_call = max(1, round(size / count))
+                    offset = (number * count + place) * bytes_of_call
+                    requests.append(call(file, offset, bytes_of_call, len(requests)))
+        if requests:
+            own.append(requests)
+    if not own:
+        yield compute(lasts)
+    for requests in own:
+        yield from requests
+        yield compute(lasts / len(own))
+        yield wait_all(0, len(requests))
+
+
+def _meet(first: int, end_point: int, end_points: int) -> Iterator[Operation]:
+    """The ranks of a node, of which `first` is the first, wait for each other."""
+    others = range(first + 1, first + end_points) if end_point == 0 else [first]
+    arrive = [irecv(other, 1, number, tag=MEETING) for number, other in enumerate(others)]
+    leave = [isend(other, 1, number, tag=MEETING) for number, other in enumerate(others)]
+    for step in (arrive, leave) if end_point == 0 else (leave, arrive):
+        yield from step
+        yield wait_all(0, len(step))

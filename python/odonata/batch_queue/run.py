@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from odonata import _core
+from odonata.base.nearest import did_you_mean, nearest
 from odonata.base.output_file import whole_file
 from odonata.batch_queue import job_list, profiles, readers
 from odonata.batch_queue.hosts import Machine
@@ -43,7 +44,8 @@ class BatchResult:
 
     spec: Spec
     jobs: list[Job]
-    #: The machine: `name`, `preset`, `group_of`, `end_points`, `servers`, `classes`.
+    #: The machine: `name`, `preset`, `group_of`, `end_points`, `interfaces`, `servers`, `classes`,
+    #: `traffic_classes`.
     machine: dict[str, Any]
     #: A record of the core per job, `lost`, `series`, `links`, `loads`, `moments`, `digest`.
     results: dict[str, Any]
@@ -83,7 +85,10 @@ def simulate(spec: Spec, *, stop: StopRequest | None = None, report: Report | No
     results, outcome, simulated_s = advance(spec, request, len(found.jobs), stop, report)
     return BatchResult(
         spec, found.jobs, machine, results, outcome, simulated_s, time.monotonic() - began, request,
-        [*spec.assumptions, *found.notes, *assumptions, *_late(spec, found.jobs, results["jobs"])],
+        # An import may have stated the same.
+        list(dict.fromkeys(
+            [*spec.assumptions, *found.notes, *assumptions, *_late(spec, found.jobs, results["jobs"])]
+        )),
     )  # fmt: skip
 
 
@@ -163,7 +168,8 @@ def make_request(spec: Spec, found: JobList, machine: dict[str, Any]) -> tuple[d
     by_partition = bool(spec.partitions)
     phases: dict[str, list[dict[str, Any]]] = {}
     jobs = []
-    without_storage, outside, classed = [], [], []
+    without_storage, outside = [], []
+    classes = _classes(spec, machine)
     for job in found.jobs:
         if job.profile and job.profile not in spec.profiles:
             raise InputError(
@@ -179,11 +185,9 @@ def make_request(spec: Spec, found: JobList, machine: dict[str, Any]) -> tuple[d
         profile = profile_of(job, spec)
         key = repr(profile)
         if key not in phases:
-            phases[key] = [_phase(phase) for phase in profile]
+            phases[key] = [_phase(phase, classes) for phase in profile]
         if machine["servers"] == 0 and any(phase.read or phase.write for phase in profile):
             without_storage.append(job.id)
-        if any(phase.traffic_class for phase in profile):
-            classed.append(job.id)
         node_list = job.node_list
         if node_list and max(node_list) >= nodes:
             outside.append(job.id)
@@ -208,9 +212,14 @@ def make_request(spec: Spec, found: JobList, machine: dict[str, Any]) -> tuple[d
         assumptions.append(
             job_list.about(without_storage, f"runs {rest}", f"run {rest.replace('its', 'their')}")
         )
-    if classed:
-        rest = "a traffic class, which packets know and rates do not"
-        assumptions.append(job_list.about(classed, f"has {rest}", f"have {rest}"))
+    if large := [
+        job.id
+        for job in found.jobs
+        if job.nodes > (len(partitions[job.partition]) if by_partition else nodes)
+    ]:
+        own = "its partition" if len(large) == 1 else "their partitions"
+        most = f"nodes of {own}" if by_partition else f"{nodes} compute nodes of the machine"
+        assumptions.append(job_list.too_large(large, most))
     if outside:
         rest = "recorded nodes that the machine lacks, so the placement chooses others"
         assumptions.append(job_list.about(outside, f"has {rest}", f"have {rest}"))
@@ -248,17 +257,43 @@ def _micros(seconds: float) -> int:
     return round(seconds * MICROS)
 
 
-def _phase(phase: profiles.Phase) -> dict[str, Any]:
+def _classes(spec: Spec, machine: dict[str, Any]) -> dict[str, int]:
+    """The numbers of the machine's traffic classes by name; raises `InputError` for an unknown one."""
+    known = {one["name"]: number for number, one in enumerate(machine["traffic_classes"])}
+    for name, profile in spec.profiles.items():
+        for place, phase in enumerate(profile):
+            if phase.traffic_class and phase.traffic_class not in known:
+                at = f"profiles.{name}" + (f".phases.{place}" if len(profile) > 1 else "")
+                raise spec.source.error(
+                    "unknown traffic class", f"{at}.class", value=phase.traffic_class,
+                    expected=f"one of {', '.join(known)}" if known else
+                    "no class: the machine has no network.traffic_classes",
+                    hint=did_you_mean(nearest(phase.traffic_class, known)),
+                )  # fmt: skip
+    # Traffic without a class is in the first one.
+    return {"": 0, **known}
+
+
+def _phase(phase: profiles.Phase, classes: Mapping[str, int]) -> dict[str, Any]:
     """A phase for the core."""
     demands = []
+    of_class = {"class": classes[phase.traffic_class]}
     if phase.pattern != "none" and phase.intensity > 0:
-        demands.append({"pattern": PATTERNS[phase.pattern], "rate": phase.intensity, "share": phase.share})
+        demands.append(
+            {
+                "pattern": PATTERNS[phase.pattern],
+                "rate": phase.intensity,
+                "share": phase.share,
+                **of_class,
+            }
+        )
     moved = phase.read + phase.write
     for name, rate in (("read", phase.read), ("write", phase.write)):
         if rate > 0:
             share = phase.io_share * rate / moved
+            access = round(phase.access)
             demands.append(
-                {"pattern": PATTERNS[name], "rate": rate, "share": share, "access": round(phase.access)}
+                {"pattern": PATTERNS[name], "rate": rate, "share": share, "access": access, **of_class}
             )
     return {"lasts_s": phase.lasts_s, "demands": demands}
 

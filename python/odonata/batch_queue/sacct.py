@@ -1,7 +1,8 @@
 """Accounting records of Slurm: the output of `sacct --parsable2` or `--parsable`, with any columns.
 
 Records of steps (`123.batch`) are not jobs; their counters of storage (`TRESUsageInTot`, `fs/disk`) count for
-their job. Of several records with one id, as of a job that started again, the last one counts.
+their job. Of several records with one id, as of a job that started again, the last one that ran counts.
+Slurm prints counts of nodes that are multiples of 512 with units: `2K` are 2,048 nodes.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from odonata.batch_queue.lines import Line
 ID, SUBMIT, START = "jobid", "submit", "start"
 _ELAPSED = re.compile(r"(?:(\d{1,6})-)?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,2})(?:\.\d{1,9})?")
 _DISK = re.compile(r"fs/disk=(\d{1,18}(?:\.\d{1,9})?)([KMGTP]?)")
+_COUNT = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)([KM])")
 _SCALE = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1 << 50}
 _MISSING = {"", "unknown", "none", "n/a", "none assigned"}
 
@@ -40,9 +42,11 @@ def read(path: Path, lines: Iterator[Line]) -> JobList:
         if len(cells) == len(names) + 1 and not cells[-1]:
             cells.pop()
         if len(cells) != len(names):
+            hint = "names may contain |: leave out JobName and Comment"
             raise line.error(
-                "another number of fields than the header", str(len(cells)), expected=str(len(names))
-            )
+                "another number of fields than the header", str(len(cells)), expected=str(len(names)),
+                hint=hint if len(cells) > len(names) else None,
+            )  # fmt: skip
         values = dict(zip(names, (cell.strip() for cell in cells), strict=True))
         whole, _, step = line.name(values[ID], "JobID").partition(".")
         if step:
@@ -54,6 +58,11 @@ def read(path: Path, lines: Iterator[Line]) -> JobList:
             jobs[whole] = job_
             _count_storage(line, job_, values)
     found.jobs = list(jobs.values())
+    # A job whose other records never ran is in the list.
+    for reason, ids in list(found.left_out.items()):
+        found.left_out[reason] = [id for id in dict.fromkeys(ids) if id not in jobs]
+        if not found.left_out[reason]:
+            del found.left_out[reason]
     return found
 
 
@@ -78,6 +87,8 @@ def _job(found: JobList, line: Line, values: dict[str, str], name: str) -> Job |
     listed = [] if text.lower() in _MISSING else line.hosts(text, "NodeList")
     found.count_listed(line, len(listed), "NodeList")
     count = values.get("nnodes") or values.get("allocnodes") or str(len(listed))
+    if (parts := _COUNT.fullmatch(count)) is not None:
+        count = repr(float(parts[1]) * _SCALE[parts[2]])
     nodes = line.whole(count, "NNodes", 0, MOST_NODES)
     if nodes == 0:
         found.leave_out("without nodes", name)

@@ -196,12 +196,17 @@ def _answer(found: Sequence[Variant], runs: Mapping[tuple[int, int], WhatIfRun],
         {seed: one for (number, seed), one in runs.items() if number == place} for place in range(len(found))
     ]
     for variant, own in zip(found, by_variant, strict=True):
+        is_confirmed = any(one["packet_slowdown"] is not None for one in own.values())
+        know = "" if is_confirmed else _ASK_PACKETS
         if _is_unknown(variant, found[0], own, by_variant[0]):
-            is_confirmed = any(one["packet_slowdown"] is not None for one in own.values())
-            know = "" if is_confirmed else _ASK_PACKETS
             answer["sentences"].append(
                 f"{variant.label} has exactly the results of {found[0].label} by rates. Rates know no "
-                f"detours of adaptive routing, no buffers and no traffic classes: packets may differ.{know}"
+                f"detours of adaptive routing and no buffers: packets may differ.{know}"
+            )
+        elif own is not by_variant[0] and _changes_routing(variant, found[0]):
+            answer["sentences"].append(
+                f"{variant.label} against {found[0].label}: by rates adaptive routing takes no detours, so "
+                f"packets may differ.{know}"
             )
         pairs: list[WhatIfPair] = []
         for measure in MEASURES if own is not by_variant[0] else ():
@@ -236,11 +241,17 @@ def _is_unknown(
 ) -> bool:
     """Whether another machine gives the results of the first one: rates may not know the key."""
     keys = [key for key, value in variant.values.items() if value != first.values[key]]
-    of_machine = bool(keys) and all(
-        key.partition(".")[0] not in settings.KEYS or key.endswith(".class") for key in keys
-    )
+    of_machine = bool(keys) and all(key.partition(".")[0] not in settings.KEYS for key in keys)
     equal = all(seed in of_first and of_first[seed]["digest"] == one["digest"] for seed, one in own.items())
     return of_machine and bool(own) and equal
+
+
+def _changes_routing(variant: Variant, first: Variant) -> bool:
+    """Whether the routing differs from that of the first variant."""
+    return any(
+        key.startswith("network.routing") and value != first.values[key]
+        for key, value in variant.values.items()
+    )
 
 
 def _words(pair: Paired, seeds: int) -> str:

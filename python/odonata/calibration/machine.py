@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from odonata.base import foreign
 from odonata.base.optional_packages import require
+from odonata.calibration import ping_pong_output
 from odonata.calibration.ping_pong import ping_pong
 from odonata.errors import InputError, option
 from odonata.running.execute import in_memory
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 #: Bytes of a file of measurements.
 LONGEST_FILE = 1 << 20
+#: Bytes of the largest message.
+MOST_BYTES = 1 << 40
 #: Standard error of a parameter's logarithm from which on it counts as undetermined: a factor of about 1.3.
 UNDETERMINED = 0.25
 #: Smallest credible residual in relative terms: clocks and means of measurements are no better.
@@ -110,8 +113,8 @@ class Measurement:
 
 
 def read(path: Path, pair: tuple[int, int] = (0, 1)) -> list[Measurement]:
-    """Reads measurements from a CSV file with the columns `bytes` and `latency`, and optionally `from` and
-    `to`.
+    """Reads measurements: the output of `osu_latency` or of IMB's PingPong, or a CSV file with the columns
+    `bytes` and `latency`, and optionally `from` and `to`.
 
     `pair` are the nodes of rows without nodes. Raises `InputError` with the line of an invalid row.
     """
@@ -127,6 +130,8 @@ def read(path: Path, pair: tuple[int, int] = (0, 1)) -> list[Measurement]:
         raise InputError("not text in UTF-8", file=str(path), expected="measurements in CSV") from None
     if len(data) > LONGEST_FILE:
         raise InputError(f"more than {LONGEST_FILE} bytes", file=str(path), expected="measurements in CSV")
+    if (printed := _printed(path, text, pair)) is not None:
+        return printed
     reader = csv.DictReader(io.StringIO(text), skipinitialspace=True, strict=True)
     found: list[Measurement] = []
 
@@ -164,7 +169,7 @@ def read(path: Path, pair: tuple[int, int] = (0, 1)) -> list[Measurement]:
                     raise wrong("not a node", name, cells[name], "its number")
                 ends.append(int(cells.get(name) or node))
             bytes = round(float(size[1]) * _SIZES[size[2] or "B"])
-            if bytes > 1 << 40:
+            if bytes > MOST_BYTES:
                 raise wrong("size out of range", "bytes", cells["bytes"], "at most 1024 GiB")
             named = (str(path), reader.line_num) if cells.get("from") or cells.get("to") else None
             found.append(Measurement(bytes, latency, (ends[0], ends[1]), named))
@@ -172,6 +177,29 @@ def read(path: Path, pair: tuple[int, int] = (0, 1)) -> list[Measurement]:
         raise wrong(f"not CSV: {error}", None, "", "cells between commas") from None
     if not found:
         raise wrong("no measurements", None, "", f"a line with {', '.join(COLUMNS)}, and rows")
+    return found
+
+
+def _printed(path: Path, text: str, pair: tuple[int, int]) -> list[Measurement] | None:
+    """The measurements in the output of a benchmark; None for other text."""
+
+    def wrong(problem: str, line: int, value: str, expected: str, key: str | None = None) -> InputError:
+        return InputError(problem, file=str(path), line=line, key=key, value=value, expected=expected)
+
+    rows = ping_pong_output.rows(text, wrong)
+    if rows is None:
+        return None
+    found = []
+    for line, bytes, microseconds in rows:
+        try:
+            latency = float(microseconds) / 1e6
+        except ValueError:
+            latency = math.nan
+        if not 0 < latency < 1e3:
+            raise wrong("not a time", line, microseconds, "half a round trip in microseconds", "latency")
+        if len(bytes) > 13 or int(bytes) > MOST_BYTES:
+            raise wrong("size out of range", line, bytes, "at most 1024 GiB", "bytes")
+        found.append(Measurement(int(bytes), latency, pair))
     return found
 
 

@@ -160,7 +160,9 @@ def _show_calibration(answer: Calibration) -> None:
     """,
     terminal=_calibrate,
     measurements=argument(
-        "MEASUREMENTS", "CSV with the columns bytes, latency (half a round trip); optional: from, to."
+        "MEASUREMENTS",
+        "Output of osu_latency or IMB-MPI1 PingPong, or CSV with the columns bytes, latency (half a round "
+        "trip); optional: from, to.",
     ),
     scenario=argument("SCENARIO", "Machine to fit (TOML)."),
     fit=option(
@@ -182,7 +184,8 @@ def calibrate(
     docs/calibrate.md says which parameters measurements can determine.
 
     Args:
-        measurements: CSV with the columns bytes, latency (half a round trip), and from, to.
+        measurements: Output of `osu_latency` or IMB-MPI1 PingPong, or CSV with the columns bytes, latency
+            (half a round trip), and from, to.
         scenario: File of the machine to fit.
         fit: Among "software", "bandwidth", "per-byte", "hop", "eager".
         nodes: Nodes of measurements without from and to.

@@ -78,11 +78,16 @@ def load(
             )  # fmt: skip
     rules.apply(found, given, seed)
     if large := [job.id for job in found.jobs if job.nodes > nodes]:
-        rest = f"more than the {nodes} compute nodes of the machine and never"
-        found.assumptions.append(about(large, f"needs {rest} fits", f"need {rest} fit"))
+        found.assumptions.append(job_list.too_large(large, f"{nodes} compute nodes of the machine"))
     if beyond := [job.id for job in found.jobs if job.node_list and max(job.node_list) >= nodes]:
         rest = f"ran on nodes beyond the {nodes} of the machine"
         found.assumptions.append(about(beyond, rest, rest))
+    if len(names := sorted({job.partition for job in found.jobs if job.partition})) > 1:
+        shown = job_list.first_of(names, len(names))
+        found.assumptions.append(
+            f"Jobs of the {len(names)} partitions {shown} wait in one queue for all nodes: a table "
+            "[partitions] gives each its nodes."
+        )
     made = JobImport(found, "", job_list.csv_text(found.jobs))
     used = Counter(job.profile for job in found.jobs)
     head = [
@@ -141,6 +146,8 @@ def _phase(phase: Phase) -> dict[str, object]:
         keys["access"] = f"{round(phase.access)} B"
     if phase.lasts_s is not None:
         keys["lasts"] = f"{phase.lasts_s:g} s"
+    if phase.traffic_class:
+        keys["class"] = phase.traffic_class
     return keys
 
 

@@ -7,7 +7,9 @@ mod links;
 mod traffic;
 
 use crate::scenario::{InputError, Scenario};
-use odonata_batch::{Batch, Job, JobRecord, LinkBytes, LinkLoadSeries, Lost, Moment, SeriesPoint, Settings};
+use odonata_batch::{
+    Batch, Job, JobRecord, LinkBytes, LinkLoadSeries, Lost, Moment, SeriesPoint, Settings, TrafficClass,
+};
 use odonata_engine::Digest;
 use serde::{Deserialize, Serialize};
 
@@ -25,8 +27,12 @@ pub struct BatchMachine {
     pub group_of: Vec<u32>,
     /// The end points of each node, numbered over the machine; the first one is interface 0.
     pub end_points: Vec<Vec<u32>>,
+    /// Interfaces of an end point.
+    pub interfaces: u32,
     /// Number of storage servers.
     pub servers: u32,
+    /// The traffic classes of the network; empty: one without a name.
+    pub traffic_classes: Vec<TrafficClass>,
     /// Names of the classes of links, by number.
     pub classes: Vec<&'static str>,
 }
@@ -88,7 +94,9 @@ pub fn batch_machine(scenario: &Scenario) -> BatchMachine {
             .map(|host| resolved.layout.group_of(host[0]))
             .collect(),
         end_points,
+        interfaces: resolved.machine.interfaces,
         servers: servers as u32,
+        traffic_classes: links::traffic_classes(resolved),
         classes: links::CLASSES.to_vec(),
     }
 }
@@ -117,7 +125,7 @@ impl BatchRun {
             .map(|host| layout.router_of(host[0]))
             .collect();
         request.settings.group_of = machine.group_of;
-        check(&request).map_err(wrong)?;
+        check(&request, machine.traffic_classes.len()).map_err(wrong)?;
         Ok(BatchRun {
             names: links.names(),
             batch: Batch::new(request.settings, request.jobs, Box::new(links)),
@@ -175,7 +183,7 @@ fn digest(jobs: &[JobRecord], lost: &[Lost], series: &[SeriesPoint]) -> String {
 }
 
 /// Checks that all numbers of a request are in range.
-fn check(request: &BatchRequest) -> Result<(), String> {
+fn check(request: &BatchRequest, classes: usize) -> Result<(), String> {
     let (settings, jobs) = (&request.settings, &request.jobs);
     let nodes = settings.group_of.len();
     let mut partition_of = vec![false; nodes];
@@ -195,7 +203,11 @@ fn check(request: &BatchRequest) -> Result<(), String> {
         let known = |other: &u32| (*other as usize) < jobs.len() && *other as usize != number;
         let demands = job.phases.iter().flat_map(|phase| &phase.demands);
         let positive = |demand: &odonata_batch::Demand| {
-            demand.rate.is_finite() && demand.rate >= 0.0 && demand.share > 0.0 && demand.share <= 1.0
+            demand.rate.is_finite()
+                && demand.rate >= 0.0
+                && demand.share > 0.0
+                && demand.share <= 1.0
+                && usize::from(demand.class) < classes.max(1)
         };
         let is_right = (job.partition as usize) < settings.partitions.len()
             && (job.user as usize) < jobs.len()

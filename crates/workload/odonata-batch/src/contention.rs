@@ -11,15 +11,20 @@
 //! v = 1 / (1 - sum of share + sum of share b / r)        speed of a job, 1 alone
 //! ```
 //!
+//! With several traffic classes "fair" means by class ([`sharing`](crate::sharing)): each link divides its capacity by the
+//! shares and priorities of the classes, and fairly within each. A class that gets nothing keeps [`LEAST`] of its rate.
+//!
 //! Demands of different jobs are active independently, those of a job in turn. With share 1 this is max-min fairness.
 //! Speeds are found by repeated substitution. A change concerns the jobs that are connected with it by contended links;
 //! the others keep their speeds.
 //!
-//! Lost time, 1 - v, is charged at the bottleneck of each demand to the others there, in proportion to w(l) rate v.
+//! Lost time, 1 - v, is charged at the bottleneck of each demand to the others there whose class can delay it, in
+//! proportion to w(l) rate v.
 
-use crate::filling::fill;
+use crate::filling::{fill, fill_by_class};
 use crate::job::Demand;
 use crate::meeting::{Meeting, Other};
+use crate::sharing::{Loads, Sharing, TrafficClass, Wish};
 
 /// The links of a machine, and the loads of a job's traffic on them.
 pub trait LinkLoads {
@@ -27,6 +32,14 @@ pub trait LinkLoads {
     fn capacities(&self) -> Vec<f64>;
     /// The class of each link.
     fn classes(&self) -> Vec<u8>;
+    /// The traffic classes of the network; empty: one.
+    fn traffic_classes(&self) -> Vec<TrafficClass> {
+        Vec::new()
+    }
+    /// Whether each link tells traffic classes apart.
+    fn tells_classes(&self) -> Vec<bool> {
+        vec![true; self.capacities().len()]
+    }
     /// The links that a demand of `job` loads, with bytes per second for 1 byte per second of each node; every link
     /// once.
     fn loads(&mut self, job: u32, nodes: &[u32], demand: &Demand) -> Vec<(u32, f64)>;
@@ -37,6 +50,8 @@ const UNIT: f64 = 65_536.0;
 /// Most rounds of substitution, and the change of a speed at which they end.
 const ROUNDS: u32 = 60;
 const TOLERANCE: f64 = 1e-6;
+/// The part of its rate that a demand keeps where higher priorities take all.
+const LEAST: f64 = 1e-6;
 const NONE: u32 = u32::MAX;
 
 /// A demand of a running job.
@@ -48,6 +63,8 @@ struct Active {
     burst: f64,
     rate: f64,
     share: f64,
+    /// Its traffic class.
+    class: u8,
     /// The rate it gets while it is active.
     gets: f64,
     /// Its bottleneck; NONE without.
@@ -68,6 +85,7 @@ struct Link {
     /// The sum of its demands while they are active, in [`UNIT`]s.
     wanted: u128,
     users: Vec<u32>,
+    tells_classes: bool,
 }
 
 impl Link {
@@ -81,6 +99,7 @@ impl Link {
 pub struct Contention {
     links: Vec<Link>,
     classes: Vec<u8>,
+    sharing: Sharing,
     demands: Vec<Option<Active>>,
     free: Vec<u32>,
     /// Demands of each job.
@@ -99,14 +118,17 @@ pub struct Contention {
 impl Contention {
     /// The links of `machine`, and `jobs` jobs without demands.
     pub fn new(machine: &dyn LinkLoads, jobs: usize) -> Contention {
-        let link = |capacity| Link {
+        let link = |(capacity, tells_classes)| Link {
             capacity,
             wanted: 0,
             users: Vec::new(),
+            tells_classes,
         };
-        let links: Vec<Link> = machine.capacities().into_iter().map(link).collect();
+        let capacities = machine.capacities().into_iter();
+        let links: Vec<Link> = capacities.zip(machine.tells_classes()).map(link).collect();
         Contention {
             classes: machine.classes(),
+            sharing: Sharing::new(&machine.traffic_classes()),
             demands: Vec::new(),
             free: Vec::new(),
             of_job: vec![Vec::new(); jobs],
@@ -155,6 +177,7 @@ impl Contention {
                 burst,
                 rate: burst,
                 share: demand.share * wanted / burst,
+                class: demand.class,
                 gets: burst,
                 bottleneck: NONE,
                 weights: weights.to_vec(),
@@ -289,7 +312,7 @@ impl Contention {
             |link: u32| self.link_mark[link as usize] == self.round && self.links[link as usize].is_contended();
         let mut weights: Vec<Vec<(u32, f64)>> = Vec::with_capacity(demands.len());
         let mut users: Vec<Vec<(u32, f64)>> = vec![Vec::new(); links.len()];
-        let (mut most, mut share) = (Vec::new(), Vec::new());
+        let (mut most, mut share, mut class) = (Vec::new(), Vec::new(), Vec::new());
         for (place, &number) in demands.iter().enumerate() {
             let Some(active) = &self.demands[number as usize] else {
                 continue;
@@ -302,9 +325,24 @@ impl Contention {
             weights.push(own);
             most.push(active.burst);
             share.push(active.share);
+            class.push(active.class);
         }
         let capacities: Vec<f64> = links.iter().map(|&link| self.links[link as usize].capacity).collect();
-        let least = fill(&most, &weights, &capacities, &users);
+        let class_at = |demand: u32, link: u32| match self.links[links[link as usize] as usize].tells_classes {
+            true => class[demand as usize],
+            false => 0,
+        };
+        let is_mixed = class.iter().any(|&one| one != class[0]);
+        let least = if is_mixed {
+            let mut rates = fill_by_class(&most, &weights, &capacities, &users, class_at, &self.sharing);
+            rates
+                .iter_mut()
+                .zip(&most)
+                .for_each(|(rate, most)| *rate = rate.max(most * LEAST));
+            rates
+        } else {
+            fill(&most, &weights, &capacities, &users)
+        };
         let place_of = |number: &u32| demands.binary_search(number).ok();
         let of_jobs: Vec<Vec<usize>> = jobs
             .iter()
@@ -320,8 +358,21 @@ impl Contention {
         for (place, own) in weights.iter().enumerate() {
             let others = |link: u32| users[link as usize].iter().filter(move |user| user.0 as usize != place);
             let whole = |link: u32| others(link).map(|user| user.1).sum::<f64>();
-            let fair =
-                |&(link, weight): &(u32, f64)| (capacities[link as usize] / (weight + whole(link)), link, weight);
+            let fair = |&(link, weight): &(u32, f64)| {
+                let (place, capacity) = (place as u32, capacities[link as usize]);
+                let own = class_at(place, link);
+                if !is_mixed || others(link).all(|user| class_at(user.0, link) == own) {
+                    return (capacity / (weight + whole(link)), link, weight);
+                }
+                let (mut loads, mut open) = (Loads::default(), weight);
+                loads[usize::from(own)] = f64::INFINITY;
+                for &(other, weight) in others(link) {
+                    let class = class_at(other, link);
+                    loads[usize::from(class)] = f64::INFINITY;
+                    open += if class == own { weight } else { 0.0 };
+                }
+                (self.sharing.part(capacity, &loads, own) / open, link, weight)
+            };
             let mut found: Vec<_> = own.iter().map(fair).filter(|one| one.0 < most[place]).collect();
             found.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             tightest.push(found);
@@ -355,9 +406,15 @@ impl Contention {
                             weight,
                             wants: if elsewhere { gets[other] } else { most[other] },
                             active: active[other],
+                            class: class_at(other as u32, link),
                         }
                     });
-                    let found = meeting.rate((most[place], weight), capacities[link as usize], others);
+                    let own = Wish {
+                        weight,
+                        wants: most[place],
+                        class: class_at(place as u32, link),
+                    };
+                    let found = meeting.rate(own, capacities[link as usize], others, &self.sharing);
                     if found < rate {
                         (rate, at) = (found, link);
                     }
@@ -412,13 +469,12 @@ impl Contention {
         }
         for one in own().filter(|one| one.bottleneck != NONE) {
             let link = one.bottleneck;
+            let at = &self.links[link as usize];
+            let delays = |other: &Active| !at.tells_classes || self.sharing.delays(other.class, one.class);
             let others = || {
-                let users = self.links[link as usize]
-                    .users
-                    .iter()
-                    .filter_map(|&number| self.active(number));
+                let users = at.users.iter().filter_map(|&number| self.active(number));
                 users
-                    .filter(|other| other.job != job)
+                    .filter(|&other| other.job != job && delays(other))
                     .map(|other| (other.job, self.load(other, link)))
             };
             let load: f64 = others().map(|(_, load)| load).sum();

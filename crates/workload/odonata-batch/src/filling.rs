@@ -4,6 +4,7 @@
 //! the smallest fair share gives that share to its demands without a rate, and so on. The shares of the others only
 //! grow, so a heap with stale entries finds the smallest.
 
+use crate::sharing::{Sharing, Wish};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -85,6 +86,60 @@ pub(crate) fn fill(
     rates
 }
 
+/// Most rounds of [`fill_by_class`], and the relative change at which they end.
+const ROUNDS: u32 = 64;
+const TOLERANCE: f64 = 1e-9;
+
+/// The rates of demands of several traffic classes, whose number on each link `class_at(demand, link)` gives.
+///
+/// Each link in turn divides its capacity by class among its demands, which want what their other links leave them,
+/// until nothing changes. With one class the result is that of [`fill`] (A. Charny, D. Clark, R. Jain, Congestion
+/// control with explicit rate indication, ICC 1995).
+pub(crate) fn fill_by_class(
+    most: &[f64],
+    weights: &[Vec<(u32, f64)>],
+    capacities: &[f64],
+    users: &[Vec<(u32, f64)>],
+    class_at: impl Fn(u32, u32) -> u8,
+    sharing: &Sharing,
+) -> Vec<f64> {
+    // What each link leaves each of its demands; infinite where the link does not limit it.
+    let mut offers: Vec<Vec<f64>> = weights.iter().map(|own| vec![f64::INFINITY; own.len()]).collect();
+    let at = |demand: u32, link: u32| weights[demand as usize].binary_search_by_key(&link, |used| used.0).ok();
+    for _ in 0..ROUNDS {
+        let mut is_changed = false;
+        for (link, (&capacity, users)) in capacities.iter().zip(users).enumerate() {
+            let link = link as u32;
+            let wish = |&(demand, weight): &(u32, f64)| {
+                let own = at(demand, link);
+                let others = offers[demand as usize].iter().enumerate();
+                let others = others.filter(|(place, _)| Some(*place) != own).map(|(_, offer)| *offer);
+                Wish {
+                    weight,
+                    wants: others.fold(most[demand as usize], f64::min),
+                    class: class_at(demand, link),
+                }
+            };
+            let wishes: Vec<Wish> = users.iter().map(wish).collect();
+            let rates = sharing.rates(capacity, &wishes);
+            for ((&(demand, _), wish), rate) in users.iter().zip(&wishes).zip(rates) {
+                let offer = if rate < wish.wants { rate } else { f64::INFINITY };
+                if let Some(place) = at(demand, link) {
+                    let known = &mut offers[demand as usize][place];
+                    // An infinite offer that becomes finite is a change, too.
+                    is_changed |= offer != *known && (offer - *known).abs() > TOLERANCE * offer.min(*known);
+                    *known = offer;
+                }
+            }
+        }
+        if !is_changed {
+            break;
+        }
+    }
+    let least = |(offers, most): (&Vec<f64>, &f64)| offers.iter().copied().fold(*most, f64::min);
+    offers.iter().zip(most).map(least).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,6 +171,56 @@ mod tests {
     #[test]
     fn weights_count_flows() {
         assert_eq!(filled(&[9.0, 9.0], &[8.0], &[(0, 0, 1.0), (1, 0, 3.0)]), [2.0, 2.0]);
+    }
+
+    /// With one class both ways give the same rates.
+    #[test]
+    fn links_that_take_turns_reach_max_min_fair_rates() {
+        let sharing = Sharing::new(&[crate::TrafficClass {
+            name: String::new(),
+            share: 1.0,
+            priority: 0,
+        }]);
+        for seed in 0..100 {
+            let mut lot = odonata_units::SplitMix64(seed);
+            let (demands, links) = (2 + lot.below(10), 1 + lot.below(6));
+            let most: Vec<f64> = (0..demands).map(|_| 20.0 * lot.unit()).collect();
+            let capacities: Vec<f64> = (0..links).map(|_| 1.0 + 30.0 * lot.unit()).collect();
+            let (mut weights, mut users) = (vec![Vec::new(); demands as usize], vec![Vec::new(); links as usize]);
+            for demand in 0..demands {
+                for link in 0..links {
+                    if lot.below(2) == 0 {
+                        let weight = 0.5 + lot.unit();
+                        weights[demand as usize].push((link, weight));
+                        users[link as usize].push((demand, weight));
+                    }
+                }
+            }
+            let expected = fill(&most, &weights, &capacities, &users);
+            let found = fill_by_class(&most, &weights, &capacities, &users, |_, _| 0, &sharing);
+            for (found, expected) in found.iter().zip(expected) {
+                assert!((found - expected).abs() < 1e-6, "seed {seed}: {found} {expected}");
+            }
+        }
+    }
+
+    /// Link 0 of 12: class 0 has 1/3, class 1 has 2/3 among two demands. One of them is limited to 1 by link 1, so the
+    /// other has 7 of the 8.
+    #[test]
+    fn a_demand_limited_elsewhere_leaves_its_part_to_its_class() {
+        let class = |share| crate::TrafficClass {
+            name: String::new(),
+            share,
+            priority: 0,
+        };
+        let sharing = Sharing::new(&[class(0.1), class(0.2)]);
+        let weights = [vec![(0, 1.0)], vec![(0, 1.0)], vec![(0, 1.0), (1, 1.0)]];
+        let users = [vec![(0, 1.0), (1, 1.0), (2, 1.0)], vec![(2, 1.0)]];
+        let class_at = |demand, _| u8::from(demand > 0);
+        let found = fill_by_class(&[99.0; 3], &weights, &[12.0, 1.0], &users, class_at, &sharing);
+        for (found, expected) in found.iter().zip([4.0, 7.0, 1.0]) {
+            assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+        }
     }
 
     /// Random demands: every one has its largest rate, or a saturated link on which none has a higher rate.

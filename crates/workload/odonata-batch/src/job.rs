@@ -66,6 +66,9 @@ pub struct Demand {
     /// Bytes of a call, of reads and writes; 0 for other patterns.
     #[serde(default)]
     pub access: u64,
+    /// Its traffic class.
+    #[serde(default)]
+    pub class: u8,
 }
 
 /// How a job ended.

@@ -19,6 +19,7 @@ pub mod policy;
 pub mod pool;
 pub mod record;
 pub mod settings;
+mod sharing;
 mod timetable;
 mod usage;
 
@@ -29,3 +30,4 @@ pub use link_use::{ClassLoad, LinkBytes, LinkLoadSeries};
 pub use lost::Lost;
 pub use record::{JobRecord, Moment, MomentJob, SeriesPoint};
 pub use settings::{Failure, Limits, Order, Placement, Policy, Reservation, Settings};
+pub use sharing::TrafficClass;

@@ -4,6 +4,8 @@
 //! shared max-min fairly; the rate is the mean over these sets. The [`MOST`] others with the largest loads are on or
 //! off, the rest count with their mean loads.
 
+use crate::sharing::{Loads, Sharing, Wish};
+
 /// Most other demands whose sets are enumerated.
 const MOST: usize = 6;
 
@@ -16,6 +18,8 @@ pub(crate) struct Other {
     pub wants: f64,
     /// The probability that it is active.
     pub active: f64,
+    /// Its traffic class.
+    pub class: u8,
 }
 
 /// Computes rates; keeps its memory.
@@ -25,15 +29,20 @@ pub(crate) struct Meeting {
 }
 
 impl Meeting {
-    /// The mean rate of a demand that wants `most` and has this weight, on a link of this capacity.
+    /// The mean rate of a demand on a link of this capacity.
     pub(crate) fn rate(
         &mut self,
-        (most, weight): (f64, f64),
+        own: Wish,
         capacity: f64,
         others: impl Iterator<Item = Other>,
+        sharing: &Sharing,
     ) -> f64 {
         self.others.clear();
         self.others.extend(others);
+        if self.others.iter().any(|other| other.class != own.class) {
+            return self.rate_among_classes(own, capacity, sharing);
+        }
+        let (most, weight) = (own.wants, own.weight);
         let load = |other: &Other| other.weight * other.wants;
         let mut left = capacity;
         if self.others.len() > MOST {
@@ -75,6 +84,52 @@ impl Meeting {
         }
         mean
     }
+
+    /// The same where others have another class.
+    fn rate_among_classes(&mut self, own: Wish, capacity: f64, sharing: &Sharing) -> f64 {
+        let load = |other: &Other| other.weight * other.wants;
+        let class = |other: &Other| usize::from(other.class);
+        let mut always = Loads::default();
+        if self.others.len() > MOST {
+            self.others.sort_by(|a, b| load(b).total_cmp(&load(a)));
+            for other in self.others.drain(MOST..) {
+                always[class(&other)] += load(&other) * other.active;
+            }
+        }
+        let always_own = always[usize::from(own.class)];
+        always[usize::from(own.class)] += own.weight * own.wants;
+        self.others.sort_by(|a, b| a.wants.total_cmp(&b.wants));
+        let mut mean = 0.0;
+        for set in 0..1_u32 << self.others.len() {
+            let is_in = |place: usize| set >> place & 1 == 1;
+            let (mut probability, mut loads, mut open) = (1.0, always, own.weight);
+            for (place, other) in self.others.iter().enumerate() {
+                if is_in(place) {
+                    probability *= other.active;
+                    loads[class(other)] += load(other);
+                    open += if other.class == own.class { other.weight } else { 0.0 };
+                } else {
+                    probability *= 1.0 - other.active;
+                }
+            }
+            if probability <= 0.0 {
+                continue;
+            }
+            let mut left = (sharing.part(capacity, &loads, own.class) - always_own).max(0.0);
+            for (place, other) in self.others.iter().enumerate() {
+                if !is_in(place) || other.class != own.class {
+                    continue;
+                }
+                if other.wants * open >= left {
+                    break;
+                }
+                left -= other.weight * other.wants;
+                open -= other.weight;
+            }
+            mean += probability * own.wants.min(left / open);
+        }
+        mean
+    }
 }
 
 #[cfg(test)]
@@ -82,14 +137,27 @@ mod tests {
     use super::*;
 
     fn other(weight: f64, wants: f64, active: f64) -> Other {
-        Other { weight, wants, active }
+        let class = 0;
+        Other {
+            weight,
+            wants,
+            active,
+            class,
+        }
     }
+
+    const OWN: Wish = Wish {
+        weight: 1.0,
+        wants: 1.0,
+        class: 0,
+    };
 
     /// Half of the time alone at 1, half beside another at 1/2: 3/4. One that wants 0.25 leaves 0.75: 7/8.
     #[test]
     fn a_demand_has_the_link_alone_when_the_others_are_silent() {
         let mut meeting = Meeting::default();
-        let mut rate = |others: &[Other]| meeting.rate((1.0, 1.0), 1.0, others.iter().copied());
+        let one = Sharing::new(&[]);
+        let mut rate = |others: &[Other]| meeting.rate(OWN, 1.0, others.iter().copied(), &one);
         assert_eq!(rate(&[]), 1.0);
         assert_eq!(rate(&[other(1.0, 1.0, 0.5)]), 0.75);
         assert_eq!(rate(&[other(1.0, 0.25, 0.5)]), 0.875);
@@ -101,7 +169,30 @@ mod tests {
     /// Others that are always active: 10 of weight 1/10 that want 1/2 leave 1/2, enumerated or as a mean.
     #[test]
     fn many_others_count_with_their_mean() {
-        let found = Meeting::default().rate((1.0, 1.0), 1.0, (0..10).map(|_| other(0.1, 0.5, 1.0)));
+        let one = Sharing::new(&[]);
+        let found = Meeting::default().rate(OWN, 1.0, (0..10).map(|_| other(0.1, 0.5, 1.0)), &one);
         assert!((found - 0.5).abs() < 1e-12, "{found}");
+    }
+
+    /// A demand with a quarter of the link beside one of another class that is active half of the time:
+    /// (1 + 1/4) / 2. Behind a higher priority it waits half of the time: 1/2; ahead of it, it has the whole link.
+    /// Ten others of the other class with a mean load of 1/2 leave it 1/2, and of higher priority as well.
+    #[test]
+    fn classes_count_by_share_and_priority() {
+        for (priority, beside_one, beside_ten) in [(0, 0.625, 0.5), (1, 0.5, 0.5), (-1, 1.0, 1.0)] {
+            let class = |share, priority| crate::TrafficClass {
+                name: String::new(),
+                share,
+                priority,
+            };
+            let sharing = Sharing::new(&[class(0.25, 0), class(0.75, priority)]);
+            let of_second = |other: Other| Other { class: 1, ..other };
+            let mut meeting = Meeting::default();
+            let one = std::iter::once(of_second(other(1.0, 1.0, 0.5)));
+            assert_eq!(meeting.rate(OWN, 1.0, one, &sharing), beside_one);
+            let ten = (0..10).map(|_| of_second(other(0.1, 0.5, 1.0)));
+            let found = meeting.rate(OWN, 1.0, ten, &sharing);
+            assert!((found - beside_ten).abs() < 1e-12, "{priority}: {found}");
+        }
     }
 }

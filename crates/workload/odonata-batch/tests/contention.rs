@@ -2,8 +2,9 @@
 
 use odonata_batch::*;
 
-/// Links with these capacities; pattern p loads link p with 1 byte per byte of each node, pattern 100 all links.
-struct Links(Vec<f64>);
+/// Links with these capacities; pattern p loads link p with 1 byte per byte of each node, pattern 100 all links. The last
+/// link of several tells no traffic classes apart.
+struct Links(Vec<f64>, Vec<TrafficClass>);
 
 impl LinkLoads for Links {
     fn capacities(&self) -> Vec<f64> {
@@ -11,6 +12,13 @@ impl LinkLoads for Links {
     }
     fn classes(&self) -> Vec<u8> {
         (0..self.0.len() as u8).collect()
+    }
+    fn traffic_classes(&self) -> Vec<TrafficClass> {
+        self.1.clone()
+    }
+    fn tells_classes(&self) -> Vec<bool> {
+        let last = self.0.len() - 1;
+        (0..self.0.len()).map(|link| link == 0 || link < last).collect()
     }
     fn loads(&mut self, _: u32, nodes: &[u32], demand: &Demand) -> Vec<(u32, f64)> {
         let pattern = demand.pattern;
@@ -31,6 +39,7 @@ fn demand(pattern: u8, rate: f64, share: f64) -> Demand {
         rate,
         share,
         access: 0,
+        class: 0,
     }
 }
 
@@ -49,13 +58,24 @@ fn job(submit: u64, run: u64, phases: Vec<Phase>) -> Job {
 }
 
 fn run(capacities: &[f64], jobs: &[Job]) -> (Vec<JobRecord>, Vec<Lost>) {
+    run_classes(capacities, &[], jobs)
+}
+
+/// Shares and priorities of the traffic classes.
+fn run_classes(capacities: &[f64], classes: &[(f64, i32)], jobs: &[Job]) -> (Vec<JobRecord>, Vec<Lost>) {
+    let class = |&(share, priority): &(f64, i32)| TrafficClass {
+        name: String::new(),
+        share,
+        priority,
+    };
+    let classes = classes.iter().map(class).collect();
     let settings = Settings {
         partitions: vec![(0..16).collect()],
         group_of: vec![0; 16],
         contention: true,
         ..Settings::default()
     };
-    let mut batch = Batch::new(settings, jobs.to_vec(), Box::new(Links(capacities.to_vec())));
+    let mut batch = Batch::new(settings, jobs.to_vec(), Box::new(Links(capacities.to_vec(), classes)));
     while batch.step() {}
     (batch.records(), batch.lost().collect())
 }
@@ -66,6 +86,85 @@ fn end_s(record: &JobRecord) -> f64 {
 
 fn close(found: f64, expected: f64) -> bool {
     (found - expected).abs() <= 1e-3 * expected.abs().max(1e-9)
+}
+
+/// The jobs with traffic of the first `count` classes only.
+fn of_classes(mut jobs: Vec<Job>, count: usize) -> Vec<Job> {
+    let phases = jobs.iter_mut().flat_map(|job| &mut job.phases);
+    for one in phases.flat_map(|phase| &mut phase.demands) {
+        one.class = one.class.min(count.max(1) as u8 - 1);
+    }
+    jobs
+}
+
+/// A job that always wants `rate` of link `link`, in a class.
+fn steady_of_class(run: u64, link: u8, rate: f64, class: u8) -> Job {
+    let one = Demand {
+        class,
+        ..demand(link, rate, 1.0)
+    };
+    job(0, run, vec![phase(None, vec![one])])
+}
+
+/// Two jobs of 10 s want a whole link in classes with shares 0.2 and 0.6: they get 1/4 and 3/4. The second one ends at
+/// 10 / (3/4) s, the first one then has 20/3 s of its work left and the link alone.
+#[test]
+fn classes_of_one_priority_share_a_link_by_their_shares() {
+    let classes = [(0.2, 0), (0.6, 0)];
+    let jobs = [steady_of_class(10, 0, 1.0, 0), steady_of_class(10, 0, 1.0, 1)];
+    let (records, lost) = run_classes(&[1.0], &classes, &jobs);
+    assert!(close(end_s(&records[1]), 40.0 / 3.0), "{}", end_s(&records[1]));
+    assert!(close(end_s(&records[0]), 20.0), "{}", end_s(&records[0]));
+    for (one, (victim, culprit, lost_s)) in lost.iter().zip([(0, 1, 10.0), (1, 0, 10.0 / 3.0)]) {
+        assert_eq!((one.victim, one.culprit), (victim, culprit));
+        assert!(close(one.lost_s, lost_s), "{one:?}");
+    }
+    // A link that tells no classes apart, such as the devices of a server: half each.
+    let jobs = [steady_of_class(10, 1, 1.0, 0), steady_of_class(10, 1, 1.0, 1)];
+    let (records, _) = run_classes(&[1.0, 1.0], &classes, &jobs);
+    assert!(records.iter().all(|record| close(end_s(record), 20.0)));
+}
+
+/// The higher priority takes its 0.6 of the link and loses nothing, the other class gets 0.4: 10 s of its work end after
+/// 25 s. Beside a higher priority that takes all, it waits until that job has ended.
+#[test]
+fn a_higher_priority_is_not_slowed() {
+    let classes = [(0.5, 0), (0.5, 1)];
+    let (records, lost) = run_classes(
+        &[1.0],
+        &classes,
+        &[steady_of_class(10, 0, 1.0, 0), steady_of_class(30, 0, 0.6, 1)],
+    );
+    assert!(close(end_s(&records[0]), 25.0), "{}", end_s(&records[0]));
+    assert_eq!(records[1].end, Some(30 * S));
+    assert!(lost.iter().all(|one| (one.victim, one.culprit) == (0, 1)));
+    let (records, _) = run_classes(
+        &[1.0],
+        &classes,
+        &[steady_of_class(10, 0, 1.0, 0), steady_of_class(30, 0, 1.0, 1)],
+    );
+    assert_eq!(records[1].end, Some(30 * S));
+    assert!(close(end_s(&records[0]), 40.0), "{}", end_s(&records[0]));
+}
+
+/// Both want the whole link half of the time. The higher priority gets it; the other class gets it while that one is
+/// silent, r = 1/2, so its communication takes twice as long: 1/2 + 1/2 / r = 1.5.
+#[test]
+fn bursts_wait_behind_a_higher_priority() {
+    let bursty = |class| {
+        let one = Demand {
+            class,
+            ..demand(0, 0.5, 0.5)
+        };
+        job(
+            0,
+            if class == 1 { 100_000 } else { 1_000 },
+            vec![phase(None, vec![one])],
+        )
+    };
+    let (records, _) = run_classes(&[1.0], &[(0.5, 0), (0.5, 1)], &[bursty(0), bursty(1)]);
+    assert!(close(end_s(&records[0]), 1_500.0), "{}", end_s(&records[0]));
+    assert_eq!(records[1].end, Some(100_000 * S));
 }
 
 /// Two jobs that always want the whole link get half of it: 10 s and 20 s of work end at 20 and 30 s.
@@ -186,21 +285,25 @@ fn lost_time_is_charged_completely() {
         let mut lot = odonata_units::SplitMix64(seed);
         let jobs: Vec<Job> = (0..16)
             .map(|_| {
+                let class = lot.below(3) as u8;
                 let mut part = |lasts| {
                     let share = 0.05 + 0.9 * lot.unit();
-                    phase(
-                        Some(lasts),
-                        vec![
-                            demand(lot.below(3) as u8, lot.unit(), share),
-                            demand(100, 0.2 * lot.unit(), 0.05),
-                        ],
-                    )
+                    let mut demands = vec![
+                        demand(lot.below(3) as u8, lot.unit(), share),
+                        demand(100, 0.2 * lot.unit(), 0.05),
+                    ];
+                    demands.iter_mut().for_each(|one| one.class = class);
+                    phase(Some(lasts), demands)
                 };
                 let phases = vec![part(20.0), part(30.0)];
                 job(u64::from(lot.below(100)), 50 + u64::from(lot.below(100)), phases)
             })
             .collect();
-        let (records, lost) = run(&[1.0, 2.0, 3.0], &jobs);
+        // With one class, two of equal priority, and a third one above them.
+        let all = [(0.2, 0), (0.3, 0), (0.4, 1)];
+        let classes = &all[..seed as usize % 4];
+        let jobs = of_classes(jobs, classes.len());
+        let (records, lost) = run_classes(&[1.0, 2.0, 3.0], classes, &jobs);
         for (number, (record, job)) in records.iter().zip(&jobs).enumerate() {
             let took = end_s(record) - record.start.unwrap() as f64 / SECOND;
             let run = job.run as f64 / SECOND;

@@ -2,8 +2,8 @@
 //!
 //! Links are the ports of routers, then the interfaces of nodes, then the storage servers. A flow takes the paths that
 //! the routing gives on an idle network; ties and random choices are drawn. Messages between hosts with several end
-//! points are shared equally by end points of one number; I/O uses the first. A host has one file, on the servers that
-//! the layout of files gives it. The capacity of a server is the rate at which its devices read in large calls; bytes
+//! points are shared equally by end points of one number, I/O by all. A host has one file, on the servers that the
+//! layout of files gives it. Cables tell traffic classes apart, servers do not. The capacity of a server is the rate at which its devices read in large calls; bytes
 //! of small calls and writes count more, by the ratio of the rates.
 
 use super::hosts;
@@ -12,7 +12,7 @@ use crate::build;
 use crate::placement::{self, Placement};
 use crate::results::ends;
 use crate::scenario::resolved::{Device, Resolved};
-use odonata_batch::{Demand, LinkLoads};
+use odonata_batch::{Demand, LinkLoads, TrafficClass};
 use odonata_network::routing::{Choice, Header, Path, Routing};
 use odonata_storage::{FileLayout, Layout};
 use odonata_topology::{LinkClass, Peer};
@@ -33,11 +33,12 @@ pub struct MachineLinks {
     routing: Routing,
     capacities: Vec<f64>,
     classes: Vec<u8>,
+    traffic_classes: Vec<TrafficClass>,
     /// The end points of each host, and the node of each server.
     hosts: Vec<Vec<u32>>,
     servers: Vec<u32>,
-    /// The server of each host, if files are on the servers of their nodes; and the layout of files.
-    homes: Vec<u32>,
+    /// The server of each end point of the hosts, if files are on the servers of their nodes; and the layout of files.
+    homes: Vec<Vec<u32>>,
     layout: Layout,
     /// The devices of a server, and the largest piece in which it uses them.
     devices: Vec<Device>,
@@ -77,14 +78,13 @@ impl MachineLinks {
         let hosts = hosts::of(scenario);
         let compute = scenario.layout.compute_nodes(scenario.storage.as_ref());
         let of_nodes = placement::server_of_clients(scenario, &placement.servers)?;
-        let home = |host: &Vec<u32>| {
-            compute
-                .binary_search(&host[0])
-                .ok()
-                .and_then(|at| of_nodes.get(at).copied())
+        let home = |end_point: &u32| {
+            let at = compute.binary_search(end_point).ok();
+            at.and_then(|at| of_nodes.get(at).copied()).unwrap_or(0)
         };
         Ok(MachineLinks {
-            homes: hosts.iter().map(|host| home(host).unwrap_or(0)).collect(),
+            homes: hosts.iter().map(|host| host.iter().map(home).collect()).collect(),
+            traffic_classes: traffic_classes(scenario),
             hosts,
             sums: vec![0.0; capacities.len()],
             capacities,
@@ -165,6 +165,14 @@ impl LinkLoads for MachineLinks {
         self.classes.clone()
     }
 
+    fn traffic_classes(&self) -> Vec<TrafficClass> {
+        self.traffic_classes.clone()
+    }
+
+    fn tells_classes(&self) -> Vec<bool> {
+        self.classes.iter().map(|&class| class != SERVER).collect()
+    }
+
     fn loads(&mut self, job: u32, nodes: &[u32], demand: &Demand) -> Vec<(u32, f64)> {
         let Some(pattern) = Pattern::of(demand.pattern) else {
             return Vec::new();
@@ -184,24 +192,26 @@ impl LinkLoads for MachineLinks {
             let layout = FileLayout::new(self.layout, self.servers.len() as u32, self.seed, &format!("job-{job}"));
             let call = if demand.access > 0 { demand.access } else { ACCESS };
             for at in 0..nodes.len() as u32 {
-                let (client, home) = (self.hosts[host(at)][0], self.homes[host(at)]);
-                let pieces = layout.parts(u64::from(at), (0, call), home).count() as u64;
-                let weight = self.weight(pattern == Pattern::Write, (call / pieces.max(1)).clamp(1, self.block));
-                let servers = layout.servers_of(u64::from(at), home);
-                let part = 1.0 / servers.len() as f64;
-                for server in servers {
-                    let server = server as usize;
-                    let host = self.servers[server];
-                    let (source, target) = match pattern {
-                        Pattern::Write => (client, host),
-                        _ => (host, client),
-                    };
-                    self.add_flow(source, target, part, &mut touched);
-                    let link = first_server + server;
-                    if self.sums[link] == 0.0 {
-                        touched.push(link as u32);
+                for end_point in 0..self.hosts[host(at)].len() {
+                    let (client, home) = (self.hosts[host(at)][end_point], self.homes[host(at)][end_point]);
+                    let pieces = layout.parts(u64::from(at), (0, call), home).count() as u64;
+                    let weight = self.weight(pattern == Pattern::Write, (call / pieces.max(1)).clamp(1, self.block));
+                    let servers = layout.servers_of(u64::from(at), home);
+                    let part = 1.0 / (servers.len() * self.hosts[host(at)].len()) as f64;
+                    for server in servers {
+                        let server = server as usize;
+                        let node = self.servers[server];
+                        let (source, target) = match pattern {
+                            Pattern::Write => (client, node),
+                            _ => (node, client),
+                        };
+                        self.add_flow(source, target, part, &mut touched);
+                        let link = first_server + server;
+                        if self.sums[link] == 0.0 {
+                            touched.push(link as u32);
+                        }
+                        self.sums[link] += part * weight;
                     }
-                    self.sums[link] += part * weight;
                 }
             }
         }
@@ -209,6 +219,17 @@ impl LinkLoads for MachineLinks {
         let take = |link: u32| (link, std::mem::take(&mut self.sums[link as usize]));
         touched.into_iter().map(take).collect()
     }
+}
+
+/// The traffic classes of the network.
+pub(super) fn traffic_classes(scenario: &Resolved) -> Vec<TrafficClass> {
+    let classes = scenario.network.traffic_classes.iter();
+    let class = |class: &odonata_network::settings::TrafficClass| TrafficClass {
+        name: class.name.clone(),
+        share: class.share,
+        priority: class.priority,
+    };
+    classes.map(class).collect()
 }
 
 /// The bytes per second of devices together, in accesses of `bytes`.
@@ -259,6 +280,7 @@ mod tests {
             rate: 1.0,
             share: 1.0,
             access,
+            class: 0,
         }
     }
 
@@ -314,6 +336,40 @@ mod tests {
         assert_eq!(rails.count(), 8);
         let interfaces = found.iter().filter(|used| used.0 >= links.routing.topology().ports());
         assert_eq!(interfaces.count(), 4);
+    }
+
+    /// Hosts of two GPUs write to the GPUs of the last host, which are servers: half of the bytes over each interface of a
+    /// host, and all of them to servers. Cables tell traffic classes apart, servers do not.
+    #[test]
+    fn hosts_share_their_io_between_end_points() {
+        let mut links = links(
+            "[machine.rail-optimized]\nhosts_per_pod = 3\ngpus_per_host = 2\nspines = 0\n\
+             [[network.traffic_classes]]\nname = \"a\"\nshare = 0.25\n\
+             [[network.traffic_classes]]\nname = \"b\"\nshare = 0.5\npriority = 2\n\
+             [storage]\nnodes = { list = [4, 5] }\nlayout = \"round-robin\"\n\
+             device = { rate = { write = \"1 GB/s\", read = \"1 GB/s\", overhead = \"0 s\" } }\n",
+        );
+        assert_eq!(links.hosts, [[0, 1], [2, 3]]);
+        let (ports, nodes) = (links.routing.topology().ports(), links.routing.topology().nodes());
+        for pattern in [4, 5] {
+            let found = links.loads(0, &[0, 1], &of(pattern, ACCESS));
+            let weight = |link: u32| found.iter().find(|used| used.0 == link).map_or(0.0, |used| used.1);
+            for node in 0..4 {
+                // To the node, or from it; its own rail's leaf is a hop, the other rail is behind the host's links.
+                let terminal = links.routing.topology().node_port(node);
+                let link = if pattern == 4 { terminal } else { ports + node };
+                assert!((weight(link) - 0.5).abs() < 1e-12, "{pattern} {node}: {found:?}");
+            }
+            let servers = weight(ports + nodes) + weight(ports + nodes + 1);
+            assert!((servers - 2.0).abs() < 1e-12, "{pattern}: {servers}");
+        }
+        let known: Vec<(f64, i32)> = (links.traffic_classes().iter())
+            .map(|class| (class.share, class.priority))
+            .collect();
+        assert_eq!(known, [(0.25, 0), (0.5, 2)]);
+        let told = links.tells_classes();
+        let blind: Vec<usize> = (0..told.len()).filter(|&link| !told[link]).collect();
+        assert_eq!(blind, [(ports + nodes) as usize, (ports + nodes) as usize + 1]);
     }
 
     /// A node writes to the server of its group. Writes load it by the ratio of the rates, 2. Calls of 64 KiB take
