@@ -363,6 +363,11 @@ def ethernets() -> Iterator[Case]:
     for retransmission in ("selective", "go-back-n"):
         dropping = {"transport": "roce", "pauses": False, "queue": "20 KiB"}
         variants[retransmission] = {**dropping, "retransmission": retransmission}
+    shared: Table = {"buffer": "60 KiB", "alpha": 0.5}
+    variants["shared-buffer"] = {**shared, "transport": "roce"}
+    variants["shared-buffer-drops"] = {**shared, "transport": "roce", "pauses": False}
+    variants["shared-buffer-trims"] = {**small, **shared}
+    del variants["shared-buffer-trims"]["queue"]
     exchange = {
         "name": "exchange",
         "ranks": 16,

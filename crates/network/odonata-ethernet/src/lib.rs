@@ -13,6 +13,7 @@
 //! | `frame` | frames: data, trimmed data, acknowledgments |
 //! | `port` | output queues: store and forward, trimming, ECN, strict priority of control frames |
 //! | `pfc` | priority flow control per input port |
+//! | `shared_buffer` | buffers that the outputs of a switch share |
 //! | `nic` | which flow of a node sends next |
 //! | `packet_sets` | sets of packets of flows |
 //! | `sender` | selective retransmission, timeouts |
@@ -45,6 +46,7 @@ mod port;
 mod receiver;
 mod sender;
 pub mod settings;
+mod shared_buffer;
 mod swift;
 mod window;
 

@@ -29,6 +29,8 @@ pub struct Params {
     pub(crate) probability: f64,
     pub(crate) marks: bool,
     pub(crate) trimming: bool,
+    /// Bytes that the outputs of a switch share, and their factor alpha.
+    pub(crate) buffer: Option<(u64, f64)>,
     /// Pause above and resume below these bytes of one input; `None`: queues are bounded.
     pub(crate) pause: Option<(u64, u64)>,
     pub(crate) window: f64,
@@ -85,7 +87,13 @@ impl Params {
         let whole = (product / full as f64).ceil();
         let packets = |products: f64| (products * whole).ceil() as u64 * full;
         let trimming = *settings.trimming;
-        let queue = (settings.queue.given()).map_or(packets(if trimming { 1.0 } else { 5.0 }), |bytes| bytes.0);
+        let buffer = settings.buffer.map(|bytes| (bytes.0, *settings.alpha));
+        // With a shared buffer: what a queue has alone.
+        let default = match buffer {
+            Some((bytes, alpha)) => (bytes as f64 * alpha / (1.0 + alpha)) as u64,
+            None => packets(if trimming { 1.0 } else { 5.0 }),
+        };
+        let queue = settings.queue.given().map_or(default, |bytes| bytes.0);
         let timeout = || Time((15e6 + 6.0 * queue as f64 / rate) as u64);
         let is_roce = settings.transport == Transport::Roce;
         let pauses = settings.has_pauses();
@@ -114,6 +122,7 @@ impl Params {
             probability: *settings.ecn_probability,
             marks: !is_roce || is_dcqcn,
             trimming,
+            buffer,
             pause: pauses.then(|| {
                 let bytes = |packets: Option<&u32>| packets.map_or(0, |&packets| u64::from(packets) * full);
                 (

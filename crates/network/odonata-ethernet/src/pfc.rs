@@ -1,7 +1,7 @@
 //! Priority flow control (IEEE 802.1Qbb): a switch counts the bytes that came in by each port and still wait. Above a
 //! threshold it pauses the other end of that cable, below a second one it lets it go on. A pause takes the latency of
 //! the cable and stops no transmission that has begun. The buffer beyond the threshold is unlimited, so nothing is
-//! lost.
+//! lost. With a [shared buffer](crate::shared_buffer) the first threshold is T, and the second four fifths of it.
 
 use crate::carrier::{Event, Kind, Remote, Surroundings};
 use crate::port::Ports;
@@ -21,6 +21,7 @@ impl Ports {
         let Some((above, _)) = self.pause else {
             return;
         };
+        let above = self.dynamic_threshold(frame).unwrap_or(above);
         let frame = self.frames.get(frame);
         if !frame.is_lossless() {
             return;
@@ -40,6 +41,10 @@ impl Ports {
         let Some((_, below)) = self.pause else {
             return;
         };
+        // An input without waiting bytes goes on even if others have filled the buffer.
+        let below = self
+            .dynamic_threshold(frame)
+            .map_or(below, |threshold| (threshold / 5 * 4).max(1));
         let frame = self.frames.get(frame);
         if !frame.is_lossless() {
             return;
@@ -51,6 +56,13 @@ impl Ports {
             ingress.pauses = false;
             self.signal(s, port, false);
         }
+    }
+
+    /// The bytes of one input that may wait in the switch that `frame` has reached, if its outputs share a buffer.
+    fn dynamic_threshold(&self, frame: u32) -> Option<u64> {
+        let port = self.frames.get(frame).ingress.checked_sub(self.first_port)?;
+        let plan = self.plans.get(port as usize)?;
+        self.buffers.threshold(plan.process - self.routers.start)
     }
 
     /// Tells the other end of the cable at local port `port`.

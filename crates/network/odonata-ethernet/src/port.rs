@@ -4,13 +4,15 @@
 //! but interrupt no transmission. A data frame that finds no room is trimmed, or the one that came before it is: the
 //! same with probability 1/2 (the rule of NDP: M. Handley et al., "Re-architecting datacenter networks and stacks for
 //! low latency and high performance", SIGCOMM 2017). ECN marks at departure by the bytes left behind, with a
-//! probability that is linear between two thresholds.
+//! probability that is linear between two thresholds. Room is a limit per queue, or that of a [shared
+//! buffer](crate::shared_buffer).
 
 use crate::carrier::{Event, Kind, Links, Remote, Surroundings};
 use crate::counters::{PortCounters, TransportCounters};
 use crate::frame::{Frame, FrameKind};
 use crate::params::Params;
 use crate::pfc::Ingress;
+use crate::shared_buffer::SharedBuffers;
 use odonata_engine::random::Purpose;
 use odonata_engine::{List, Mode, NIL, Pool, Store, Stream, Time};
 use odonata_topology::{Peer, Topology};
@@ -97,12 +99,14 @@ pub(crate) struct Ports {
     pub(crate) ports: Store<Port>,
     pub(crate) counters: Store<PortCounters>,
     pub(crate) ingresses: Store<Ingress>,
+    pub(crate) buffers: SharedBuffers,
 }
 odonata_engine::journalled!(Ports {
     frames,
     ports,
     counters,
-    ingresses
+    ingresses,
+    buffers
 });
 
 impl Ports {
@@ -153,6 +157,7 @@ impl Ports {
             probability: params.probability,
             marks: params.marks,
             pause: params.pause,
+            buffers: SharedBuffers::new(params.buffer, routers.len()),
             routers,
             first_node: nodes.start,
             first_port: switch_ports.start,
@@ -233,9 +238,13 @@ impl Ports {
         if !(arriving.is_data() || shares && arriving.is_lossless()) {
             return self.enqueue_control(s, traffic, port, frame);
         }
-        let is_full = !shares && state.data_bytes + u64::from(arriving.bytes) > plan.queue;
+        let bytes = u64::from(arriving.bytes);
+        let switch = plan.process - self.routers.start;
+        let has_room = self.buffers.has_room(switch, state.data_bytes, bytes);
+        let is_full = !shares && !has_room.unwrap_or(state.data_bytes + bytes <= plan.queue);
         if !is_full {
-            state.data_bytes += u64::from(arriving.bytes);
+            self.buffers.takes::<S>(switch, bytes);
+            state.data_bytes += bytes;
             let mut list = state.data;
             list.push::<S, _>(&mut self.frames, frame);
             let state = self.ports.edit::<S>(port);
@@ -251,7 +260,9 @@ impl Ports {
         if takes_newest {
             // The slot of the newest becomes that of the arriving frame, at the end of the queue.
             loses = *self.frames.get(newest);
-            state.data_bytes = state.data_bytes + u64::from(arriving.bytes) - u64::from(loses.bytes);
+            state.data_bytes = state.data_bytes + bytes - u64::from(loses.bytes);
+            self.buffers.takes::<S>(switch, bytes);
+            self.buffers.frees::<S>(switch, u64::from(loses.bytes));
             *self.frames.edit::<S>(newest) = Frame { next: NIL, ..arriving };
             *self.frames.edit::<S>(frame) = loses;
         }
@@ -330,6 +341,10 @@ impl Ports {
         if is_data {
             state.data = list;
             state.data_bytes = state.data_bytes.saturating_sub(u64::from(bytes));
+            if port < self.switch_ports {
+                self.buffers
+                    .frees::<S>(plan.process - self.routers.start, u64::from(bytes));
+            }
             let behind = state.data_bytes;
             marks = behind > plan.high
                 || (behind > plan.low

@@ -39,6 +39,15 @@ pub struct Settings {
     /// or dropped; with pauses nothing else limits the queue. Default: the bandwidth-delay product,
     /// five times as much without trimming, in whole packets, in proportion to the rate of the link.
     pub queue: Filled<Bytes>,
+    /// Bytes of data that all outputs of a switch share, in place of `queue`. While Q bytes are in use, a queue may have
+    /// `alpha` times the others (A. Choudhury, E. Hahne, "Dynamic queue length thresholds for shared-memory packet switches",
+    /// IEEE/ACM Transactions on Networking 6(2), 1998). With pauses this bounds what came in by one port, in place of
+    /// `pause_above`. Default: no shared buffer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<Bytes>,
+    /// Factor of dynamic thresholds, with `buffer`. Default: 1.
+    #[serde(skip_serializing_if = "Filled::is_empty")]
+    pub alpha: Filled<f64>,
     /// Whether packets without room are trimmed to their header; otherwise they are dropped. Default: true.
     pub trimming: Filled<bool>,
     /// Bytes that wait behind a packet up to which it is never marked. Default: a fifth of the bandwidth-delay product;
@@ -216,6 +225,7 @@ impl Settings {
             let expected = "none, or transport = \"roce\" with pauses";
             return Err(Problem::new(key(name), "switches pause no sender", expected));
         }
+        self.resolve_buffer(&key)?;
         for (name, time) in [("base_rtt", &self.base_rtt), ("timeout", &self.timeout)] {
             time.given().map_or(Ok(Time::ZERO), |&time| positive(key(name), time))?;
         }
@@ -252,6 +262,15 @@ impl Settings {
             };
             return Err(Problem::new(key(name), problem.to_string(), expected));
         }
+        if let Some(buffer) = self.buffer {
+            let most = (buffer.0 as f64).min(*self.alpha * buffer.0 as f64);
+            if most < full as f64 {
+                let problem = format!("a buffer of {buffer} with alpha = {}", *self.alpha);
+                let expected = format!("room for a full packet, {}", Bytes(full));
+                return Err(Problem::new(key("buffer"), problem, expected));
+            }
+            return Ok(());
+        }
         let least = match *self.congestion_control {
             Control::Dcqcn => u32::try_from(params.high.div_ceil(full)).unwrap_or(u32::MAX),
             _ => 0,
@@ -261,6 +280,33 @@ impl Settings {
         let below = *self.resume_below.fill((above / 5 * 4 + above % 5 * 4 / 5).max(1));
         within(key("resume_below"), below, 1, above)?;
         Ok(())
+    }
+
+    /// Fills in and checks the shared buffer.
+    fn resolve_buffer(&mut self, key: &dyn Fn(&str) -> String) -> Result<(), Problem> {
+        let Some(buffer) = self.buffer else {
+            return match self.alpha.given() {
+                None => Ok(()),
+                Some(_) => {
+                    let problem = "the outputs of a switch share no buffer";
+                    Err(Problem::new(key("alpha"), problem, "none, or network.ethernet.buffer"))
+                }
+            };
+        };
+        within(key("buffer"), buffer.0, 1, 1 << 40)?;
+        within(key("alpha"), *self.alpha.fill(1.0), 1e-3, 1e3)?;
+        let of_queues = [
+            ("queue", !self.queue.is_empty()),
+            ("pause_above", !self.pause_above.is_empty()),
+            ("resume_below", !self.resume_below.is_empty()),
+        ];
+        match of_queues.iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((name, _)) => {
+                let problem = "the outputs of a switch share network.ethernet.buffer";
+                Err(Problem::new(key(name), problem, "none, or no buffer"))
+            }
+        }
     }
 
     /// Fills in and checks congestion control and its parameters.

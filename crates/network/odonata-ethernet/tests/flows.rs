@@ -216,6 +216,18 @@ fn cases() -> Vec<(String, Case)> {
         });
         cases.push((name.into(), drops));
     }
+    for (name, pauses) in [("shared-buffer", true), ("shared-buffer-drops", false)] {
+        let shared = roce(base.clone()).with(|settings| {
+            settings.pauses = pauses.into();
+            settings.buffer = Some(odonata_units::Bytes(60_000));
+            settings.alpha = 0.5.into();
+        });
+        cases.push((name.into(), shared));
+    }
+    let trims = base
+        .clone()
+        .with(|settings| settings.buffer = Some(odonata_units::Bytes(100_000)));
+    cases.push(("shared-buffer-trims".into(), trims));
     let dcqcn = roce(base.clone()).with(|settings| {
         settings.congestion_control = Control::Dcqcn.into();
         settings.ecn_probability = 1.0.into();
