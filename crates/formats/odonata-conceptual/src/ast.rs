@@ -357,6 +357,36 @@ pub(super) struct Warmup {
     pub synchronize: bool,
 }
 
+/// SENDS, with WHO RECEIVES IT.
+#[derive(Clone, Debug)]
+pub(super) struct Send {
+    pub sources: Tasks,
+    pub asynchronous: bool,
+    pub message: Message,
+    pub unsuspecting: bool,
+    pub targets: Tasks,
+    pub receive: Option<ReceiveAs>,
+}
+
+/// RECEIVES.
+#[derive(Clone, Debug)]
+pub(super) struct Receive {
+    pub receivers: Tasks,
+    pub asynchronous: bool,
+    pub message: Message,
+    pub senders: Tasks,
+}
+
+/// TOUCHES a memory region.
+#[derive(Clone, Debug)]
+pub(super) struct Touch {
+    pub tasks: Tasks,
+    pub count: Option<(Expr, u32)>,
+    pub region: (Option<Expr>, Multiplier),
+    pub times: Option<Expr>,
+    pub stride: Stride,
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Stmt {
     pub kind: StmtKind,
@@ -391,20 +421,8 @@ pub(super) enum StmtKind {
         yes: Box<Stmt>,
         no: Option<Box<Stmt>>,
     },
-    Send {
-        sources: Tasks,
-        asynchronous: bool,
-        message: Message,
-        unsuspecting: bool,
-        targets: Tasks,
-        receive: Option<ReceiveAs>,
-    },
-    Receive {
-        receivers: Tasks,
-        asynchronous: bool,
-        message: Message,
-        senders: Tasks,
-    },
+    Send(Send),
+    Receive(Receive),
     Multicast {
         sources: Tasks,
         asynchronous: bool,
@@ -428,13 +446,7 @@ pub(super) enum StmtKind {
         time: Expr,
         unit: i64,
     },
-    Touch {
-        tasks: Tasks,
-        count: Option<(Expr, u32)>,
-        region: (Option<Expr>, Multiplier),
-        times: Option<Expr>,
-        stride: Stride,
-    },
+    Touch(Touch),
     TouchBuffers {
         tasks: Tasks,
         buffer: Option<Expr>,

@@ -9,7 +9,7 @@ use odonata_workload::Group;
 use super::diagnostic::line_and_column;
 use super::eval::Map;
 use super::functions::{Fault, Value};
-use super::ir::{Code, InstKind, count, each, timed, word};
+use super::ir::{Code, Each, InstKind, Timed, count, each, timed, word};
 use super::machine::{ASSERTION, MOST_STEPS, Machine, Moment, Step};
 use super::random::Draws;
 use super::sets::{Cache, Members, SiteData};
@@ -240,7 +240,7 @@ impl Instance {
             InstKind::Jump { .. } | InstKind::Unless { .. } | InstKind::Let(..) | InstKind::LetRandom { .. } => {
                 Walk::Run
             }
-            InstKind::CountStart(_) | InstKind::EachStart { .. } => Walk::Run,
+            InstKind::CountStart(_) | InstKind::EachStart(_) => Walk::Run,
             InstKind::CountHead(shape) => {
                 let state = shape.state as usize;
                 let ordinal = memory[state + count::ORDINAL];
@@ -248,7 +248,7 @@ impl Instance {
                     ordinal >= memory[state + count::TOTAL] || (ordinal > 0 && !self.passes_differ(at, shape.end));
                 Walk::To(if over { u64::from(shape.end) } else { at + 1 })
             }
-            InstKind::EachHead { state, end, .. } => {
+            InstKind::EachHead(Each { state, end, .. }) => {
                 let ordinal = memory[*state as usize + each::ORDINAL];
                 if ordinal > 0 && !self.passes_differ(at, *end) && !self.sets_vary(at, *end) {
                     Walk::To(u64::from(*end))
@@ -256,11 +256,11 @@ impl Instance {
                     Walk::Run
                 }
             }
-            InstKind::TimedHead { state, end, .. } => {
+            InstKind::TimedHead(Timed { state, end, .. }) => {
                 let over = memory[*state as usize + timed::ORDINAL] > 0;
                 Walk::To(if over { u64::from(*end) } else { at + 1 })
             }
-            InstKind::TimedStart { state, .. } => {
+            InstKind::TimedStart(Timed { state, .. }) => {
                 memory[*state as usize + timed::ORDINAL] = 0;
                 Walk::Next
             }

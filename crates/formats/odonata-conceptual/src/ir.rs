@@ -195,6 +195,27 @@ pub(super) struct Loop {
     pub synchronize: bool,
 }
 
+/// A loop over the values of `ranges`, each in word `slot`.
+#[derive(Clone, Debug)]
+pub(super) struct Each {
+    pub state: u32,
+    pub slot: u32,
+    pub end: u32,
+    pub ranges: Ranges,
+    pub site: Site,
+}
+
+/// A loop for `limit` units of microseconds, after a warm-up of such a time and unit.
+#[derive(Clone, Debug)]
+pub(super) struct Timed {
+    pub state: u32,
+    pub end: u32,
+    pub limit: Expr,
+    pub unit: i64,
+    pub warm: Option<(Expr, i64)>,
+    pub synchronize: bool,
+}
+
 /// Words of a counting loop.
 pub(super) mod count {
     pub(in super::super) const ORDINAL: usize = 0;
@@ -230,6 +251,28 @@ pub(super) struct Inst {
     pub kind: InstKind,
 }
 
+/// Messages from a set of tasks to another; `receive`: mode and tag of the receives, unless they are other statements.
+#[derive(Clone, Debug)]
+pub(super) struct Send {
+    pub site: Site,
+    pub sources: Tasks,
+    pub targets: Tasks,
+    pub messages: Messages,
+    pub asynchronous: bool,
+    pub receive: Option<(bool, Option<Tag>)>,
+}
+
+/// Receives of messages between two sets; `reversed` if the senders are the first.
+#[derive(Clone, Debug)]
+pub(super) struct Receive {
+    pub site: Site,
+    pub first: Tasks,
+    pub second: Tasks,
+    pub messages: Messages,
+    pub asynchronous: bool,
+    pub reversed: bool,
+}
+
 #[derive(Clone, Debug)]
 pub(super) enum InstKind {
     /// `private` if only some tasks execute it.
@@ -255,48 +298,12 @@ pub(super) enum InstKind {
     CountHead(Loop),
     /// Increments word `.0`, and jumps to `.1`.
     Next(u32, u32),
-    EachStart {
-        state: u32,
-        ranges: Ranges,
-        site: Site,
-    },
-    EachHead {
-        state: u32,
-        slot: u32,
-        end: u32,
-        ranges: Ranges,
-        site: Site,
-    },
-    TimedStart {
-        state: u32,
-        limit: Expr,
-        warm: Option<Expr>,
-        unit: i64,
-        warm_unit: i64,
-    },
-    TimedHead {
-        state: u32,
-        end: u32,
-        limit: Expr,
-        unit: i64,
-        synchronize: bool,
-    },
-    Send {
-        site: Site,
-        sources: Tasks,
-        targets: Tasks,
-        messages: Messages,
-        asynchronous: bool,
-        receive: Option<(bool, Option<Tag>)>,
-    },
-    Receive {
-        site: Site,
-        first: Tasks,
-        second: Tasks,
-        messages: Messages,
-        asynchronous: bool,
-        reversed: bool,
-    },
+    EachStart(Each),
+    EachHead(Each),
+    TimedStart(Timed),
+    TimedHead(Timed),
+    Send(Send),
+    Receive(Receive),
     Multicast {
         site: Site,
         sources: Tasks,

@@ -20,7 +20,7 @@ use super::Dialect;
 use super::ast::{self, Header};
 use super::diagnostic::{Diagnostic, Span};
 use super::eval::{walk, walk_cond, walk_ranges};
-use super::ir::{Code, Expr, Inst, InstKind, Range, Set, Site, Tasks, word};
+use super::ir::{Code, Each, Expr, Inst, InstKind, Range, Receive, Send, Set, Site, Tasks, word};
 use super::keyword::PREDECLARED;
 use super::options::Parameter;
 
@@ -276,10 +276,10 @@ impl<'a> Lower<'a> {
 /// The site of an instruction, if it has one.
 pub(super) fn site_of(kind: &mut InstKind) -> Option<&mut Site> {
     match kind {
-        InstKind::EachStart { site, .. }
-        | InstKind::EachHead { site, .. }
-        | InstKind::Send { site, .. }
-        | InstKind::Receive { site, .. }
+        InstKind::EachStart(Each { site, .. })
+        | InstKind::EachHead(Each { site, .. })
+        | InstKind::Send(Send { site, .. })
+        | InstKind::Receive(Receive { site, .. })
         | InstKind::Multicast { site, .. }
         | InstKind::Reduce { site, .. }
         | InstKind::Barrier { site, .. }

@@ -237,50 +237,12 @@ impl<'a> Machine<'a> {
                 self.memory[*ordinal as usize] += 1;
                 self.jump(u64::from(*head));
             }
-            InstKind::EachStart { state, ranges, site } => self.each_start(*state, ranges, site)?,
-            InstKind::EachHead {
-                state,
-                slot,
-                end,
-                ranges,
-                site,
-            } => self.each_head(*state, *slot, *end, ranges, site)?,
-            InstKind::TimedStart {
-                state,
-                limit,
-                warm,
-                unit,
-                warm_unit,
-            } => {
-                let (limit, unit) = match warm {
-                    Some(warm) => (warm, *warm_unit),
-                    None => (limit, *unit),
-                };
-                self.timed_start(*state, limit, unit, warm.is_some())?;
-            }
-            InstKind::TimedHead {
-                state,
-                end,
-                limit,
-                unit,
-                synchronize,
-            } => return self.timed_head(*state, *end, limit, *unit, *synchronize),
-            InstKind::Send {
-                site,
-                sources,
-                targets,
-                messages,
-                asynchronous,
-                receive,
-            } => return self.send(site, sources, targets, messages, *asynchronous, receive.as_ref()),
-            InstKind::Receive {
-                site,
-                first,
-                second,
-                messages,
-                asynchronous,
-                reversed,
-            } => return self.receive(site, first, second, messages, *asynchronous, *reversed),
+            InstKind::EachStart(shape) => self.each_start(shape)?,
+            InstKind::EachHead(shape) => self.each_head(shape)?,
+            InstKind::TimedStart(shape) => self.timed_start(shape)?,
+            InstKind::TimedHead(shape) => return self.timed_head(shape),
+            InstKind::Send(send) => return self.send(send),
+            InstKind::Receive(receive) => return self.receive(receive),
             InstKind::Multicast {
                 site,
                 sources,

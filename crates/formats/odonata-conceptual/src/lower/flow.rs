@@ -2,7 +2,7 @@
 
 use super::super::ast::{self, Bound, Stmt};
 use super::super::diagnostic::Span;
-use super::super::ir::{Expr, InstKind, Loop, count, each, timed};
+use super::super::ir::{Each, Expr, InstKind, Loop, Timed, count, each, timed};
 use super::Lower;
 use super::expression::Place;
 use super::scopes::Binding;
@@ -13,7 +13,8 @@ impl<'a> Lower<'a> {
         match &mut self.code.insts[at].kind {
             InstKind::Jump { to, .. } | InstKind::Unless { to, .. } => *to = target,
             InstKind::CountStart(state) | InstKind::CountHead(state) => state.end = target,
-            InstKind::EachHead { end, .. } | InstKind::TimedHead { end, .. } => *end = target,
+            InstKind::EachHead(each) => each.end = target,
+            InstKind::TimedHead(timed) => timed.end = target,
             _ => {}
         }
     }
@@ -62,31 +63,18 @@ impl<'a> Lower<'a> {
             );
         }
         let state = self.words(timed::WORDS);
-        let limit = self.expressions.expr(limit);
-        let warm = warmup.map(|warmup| self.expressions.expr(&warmup.count));
-        let warm_unit = warmup.map_or(1, |warmup| warmup.unit);
+        let shape = Timed {
+            state,
+            end: 0,
+            limit: self.expressions.expr(limit),
+            unit,
+            warm: warmup.map(|warmup| (self.expressions.expr(&warmup.count), warmup.unit)),
+            synchronize: warmup.is_some_and(|warmup| warmup.synchronize),
+        };
         self.code.timed = true;
         self.expressions.clock.get_or_insert((span, "a timed loop"));
-        self.emit(
-            span,
-            InstKind::TimedStart {
-                state,
-                limit: limit.clone(),
-                warm: warm.clone(),
-                unit,
-                warm_unit,
-            },
-        );
-        let head = self.emit(
-            span,
-            InstKind::TimedHead {
-                state,
-                end: 0,
-                limit,
-                unit,
-                synchronize: warmup.is_some_and(|warmup| warmup.synchronize),
-            },
-        );
+        self.emit(span, InstKind::TimedStart(shape.clone()));
+        let head = self.emit(span, InstKind::TimedHead(shape));
         self.timed += 1;
         self.in_loop(state + timed::ORDINAL as u32, body);
         self.timed -= 1;
@@ -100,24 +88,15 @@ impl<'a> Lower<'a> {
         let slot = self.words(1);
         let ranges = self.expressions.ranges(ranges);
         let site = self.site(&[], &ranges);
-        self.emit(
-            span,
-            InstKind::EachStart {
-                state,
-                ranges: ranges.clone(),
-                site: site.clone(),
-            },
-        );
-        let head = self.emit(
-            span,
-            InstKind::EachHead {
-                state,
-                slot,
-                end: 0,
-                ranges,
-                site,
-            },
-        );
+        let shape = Each {
+            state,
+            slot,
+            end: 0,
+            ranges,
+            site,
+        };
+        self.emit(span, InstKind::EachStart(shape.clone()));
+        let head = self.emit(span, InstKind::EachHead(shape));
         let mark = self.expressions.scopes.len();
         self.expressions.push_scope(&name.text, name.span, Binding::Slot(slot));
         self.in_loop(state + each::ORDINAL as u32, body);

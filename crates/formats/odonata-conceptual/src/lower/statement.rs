@@ -141,35 +141,9 @@ impl<'a> Lower<'a> {
                     .map_or(Expr::Int(0), |offset| lower.expressions.expr(offset)),
                 asynchronous: *asynchronous,
             }),
-            StmtKind::Touch {
-                tasks,
-                count,
-                region,
-                times,
-                stride,
-            } => self.touch(span, tasks, count.as_ref(), region, times.as_ref(), stride),
-            StmtKind::Send {
-                sources,
-                asynchronous,
-                message,
-                unsuspecting,
-                targets,
-                receive,
-            } => self.send(
-                span,
-                sources,
-                *asynchronous,
-                message,
-                *unsuspecting,
-                targets,
-                receive.as_ref(),
-            ),
-            StmtKind::Receive {
-                receivers,
-                asynchronous,
-                message,
-                senders,
-            } => self.receive(span, receivers, *asynchronous, message, senders),
+            StmtKind::Touch(touch) => self.touch(span, touch),
+            StmtKind::Send(send) => self.send(span, send),
+            StmtKind::Receive(receive) => self.receive(span, receive),
             StmtKind::Multicast {
                 sources,
                 asynchronous,
@@ -205,24 +179,25 @@ impl<'a> Lower<'a> {
         }
     }
 
-    fn touch(
-        &mut self,
-        span: Span,
-        tasks: &'a ast::Tasks,
-        count: Option<&'a (ast::Expr, u32)>,
-        region: &'a (Option<ast::Expr>, ast::Multiplier),
-        times: Option<&'a ast::Expr>,
-        stride: &'a Stride,
-    ) {
+    fn touch(&mut self, span: Span, touch: &'a ast::Touch) {
+        let ast::Touch {
+            tasks,
+            count,
+            region,
+            times,
+            stride,
+        } = touch;
         let state = self.words(1);
         let mark = self.expressions.scopes.len();
         let tasks = self.expressions.set(tasks, Role::Source);
-        let word = count.map_or(4, |&(_, word)| word);
+        let word = count.as_ref().map_or(4, |&(_, word)| word);
         let touch = Touch {
-            count: count.map(|(count, _)| self.expressions.expr(count)),
+            count: count.as_ref().map(|(count, _)| self.expressions.expr(count)),
             word,
             region: self.expressions.amount(Some(region)),
-            times: times.map_or(Expr::Int(1), |times| self.expressions.expr(times)),
+            times: times
+                .as_ref()
+                .map_or(Expr::Int(1), |times| self.expressions.expr(times)),
             stride: match stride {
                 Stride::Default => Some((Expr::Int(1), word)),
                 Stride::Bytes(length, unit) => Some((self.expressions.expr(length), *unit)),

@@ -2,23 +2,22 @@
 
 use super::super::ast::{self, ReduceTo};
 use super::super::diagnostic::Span;
-use super::super::ir::{Expr, InstKind, Tasks};
+use super::super::ir::{Expr, InstKind, Receive, Send, Tasks};
 use super::Lower;
 use super::expression::Place;
 use super::tasks::{Role, declares, mentions};
 
 impl<'a> Lower<'a> {
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn send(
-        &mut self,
-        span: Span,
-        sources: &'a ast::Tasks,
-        asynchronous: bool,
-        message: &'a ast::Message,
-        unsuspecting: bool,
-        targets: &'a ast::Tasks,
-        receive: Option<&'a ast::ReceiveAs>,
-    ) {
+    pub(super) fn send(&mut self, span: Span, send: &'a ast::Send) {
+        let ast::Send {
+            sources,
+            asynchronous,
+            message,
+            unsuspecting,
+            targets,
+            receive,
+        } = send;
+        let asynchronous = *asynchronous;
         let mark = self.expressions.scopes.len();
         let sources = self.expressions.set(sources, Role::Source);
         self.expressions.scopes.mark_source(mark);
@@ -26,7 +25,7 @@ impl<'a> Lower<'a> {
         self.expressions.detaches(message, asynchronous);
         let targets = self.expressions.set(targets, Role::Target);
         let mut as_received = None;
-        if !unsuspecting {
+        if !*unsuspecting {
             let mut tag = messages.tag.clone();
             let mut receives_asynchronously = asynchronous;
             if let Some(receive) = receive {
@@ -52,26 +51,25 @@ impl<'a> Lower<'a> {
         let site = self.site(&[&sources, &targets], &[]);
         self.emit(
             span,
-            InstKind::Send {
+            InstKind::Send(Send {
                 site,
                 sources,
                 targets,
                 messages,
                 asynchronous,
                 receive: as_received,
-            },
+            }),
         );
     }
 
     /// A RECEIVES; its variables extend from the receivers to the senders, unless only the senders declare one.
-    pub(super) fn receive(
-        &mut self,
-        span: Span,
-        receivers: &'a ast::Tasks,
-        asynchronous: bool,
-        message: &'a ast::Message,
-        senders: &'a ast::Tasks,
-    ) {
+    pub(super) fn receive(&mut self, span: Span, receive: &'a ast::Receive) {
+        let ast::Receive {
+            receivers,
+            asynchronous,
+            message,
+            senders,
+        } = receive;
         if self.expressions.dialect.strict && matches!(receivers.kind, ast::TasksKind::All(_)) {
             self.expressions.diagnostics.error(
                 "source-task variable or ALL TASKS used where release 1.5.1b forbids it",
@@ -126,14 +124,14 @@ impl<'a> Lower<'a> {
         let site = self.site(&[&first, &second], &[]);
         self.emit(
             span,
-            InstKind::Receive {
+            InstKind::Receive(Receive {
                 site,
                 first,
                 second,
                 messages,
-                asynchronous,
+                asynchronous: *asynchronous,
                 reversed,
-            },
+            }),
         );
     }
 

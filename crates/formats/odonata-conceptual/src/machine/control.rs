@@ -4,7 +4,7 @@ use odonata_workload::{Comm, OpKind, Source, Tag};
 
 use super::super::functions::{OVERFLOW, Value, knomial_child, knomial_parent};
 use super::super::instance::CONTROL;
-use super::super::ir::{Expr, Limits, Loop, Range, Site, count, each, timed, word};
+use super::super::ir::{Each, Expr, Limits, Loop, Range, Site, Timed, count, each, timed, word};
 use super::super::progression::{Progression, progression};
 use super::super::random::Draws;
 use super::super::sets::{Members, SiteData};
@@ -87,10 +87,10 @@ impl<'a> Machine<'a> {
         })
     }
 
-    pub(super) fn each_start(&mut self, state: u32, ranges: &[Range], site: &Site) -> Value<()> {
-        let state = state as usize;
+    pub(super) fn each_start(&mut self, shape: &Each) -> Value<()> {
+        let state = shape.state as usize;
         let mut found = None;
-        if let [Range::List { items, end: Some(end) }] = ranges {
+        if let [Range::List { items, end: Some(end) }] = &shape.ranges[..] {
             let env = self.env();
             let end = env.int(end)?;
             let mut starts = Vec::with_capacity(items.len());
@@ -114,7 +114,7 @@ impl<'a> Machine<'a> {
         }
         let (first, step, total) = match found {
             Some(found) => found,
-            None => (0, 0, self.values(ranges, site)?.list.len() as u64),
+            None => (0, 0, self.values(&shape.ranges, &shape.site)?.list.len() as u64),
         };
         self.memory[state + each::ORDINAL] = 0;
         self.memory[state + each::TOTAL] = total;
@@ -124,16 +124,16 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    pub(super) fn each_head(&mut self, state: u32, slot: u32, end: u32, ranges: &[Range], site: &Site) -> Value<()> {
-        let state = state as usize;
+    pub(super) fn each_head(&mut self, shape: &Each) -> Value<()> {
+        let state = shape.state as usize;
         let ordinal = self.memory[state + each::ORDINAL];
         if ordinal >= self.memory[state + each::TOTAL] {
-            self.jump(u64::from(end));
+            self.jump(u64::from(shape.end));
             return Ok(());
         }
         let step = self.memory[state + each::STEP] as i64;
         let value = if step == 0 {
-            let data = self.values(ranges, site)?;
+            let data = self.values(&shape.ranges, &shape.site)?;
             data.list
                 .get(ordinal as usize)
                 .copied()
@@ -142,7 +142,7 @@ impl<'a> Machine<'a> {
             // Within the list, so it fits.
             (self.memory[state + each::FIRST] as i64).wrapping_add(step.wrapping_mul(ordinal as i64))
         };
-        self.memory[slot as usize] = value as u64;
+        self.memory[shape.slot as usize] = value as u64;
         self.done();
         Ok(())
     }
@@ -158,9 +158,13 @@ impl<'a> Machine<'a> {
         Ok(self.moment.now.saturating_add(span.ok_or(OVERFLOW)? as u64))
     }
 
-    pub(super) fn timed_start(&mut self, state: u32, limit: &Expr, unit: i64, warm: bool) -> Value<()> {
+    pub(super) fn timed_start(&mut self, shape: &Timed) -> Value<()> {
+        let (limit, unit) = match &shape.warm {
+            Some((warm, unit)) => (warm, *unit),
+            None => (&shape.limit, shape.unit),
+        };
         let deadline = self.deadline(limit, unit)?;
-        let state = state as usize;
+        let (state, warm) = (shape.state as usize, shape.warm.is_some());
         self.memory[state + timed::ORDINAL] = 0;
         self.memory[state + timed::DEADLINE] = deadline;
         self.memory[state + timed::PART] = u64::from(!warm);
@@ -171,20 +175,13 @@ impl<'a> Machine<'a> {
 
     /// The start of every pass. Rank 0 reads its clock and sends its decision along a binomial tree of messages on a
     /// separate communicator; the tag is the decision.
-    pub(super) fn timed_head(
-        &mut self,
-        state: u32,
-        end: u32,
-        limit: &Expr,
-        unit: i64,
-        synchronize: bool,
-    ) -> Value<Option<Step>> {
+    pub(super) fn timed_head(&mut self, shape: &Timed) -> Value<Option<Step>> {
         const ASK: u64 = 0;
         const HEARD: u64 = 1;
         const TELL: u64 = 2;
         const ACT: u64 = 3;
         const SYNCHRONIZED: u64 = 4;
-        let state = state as usize;
+        let state = shape.state as usize;
         let ranks = i64::from(self.program.tasks);
         let rank = i64::from(self.rank);
         loop {
@@ -196,7 +193,7 @@ impl<'a> Machine<'a> {
                     } else {
                         passes
                     };
-                    let limit_is_positive = self.env().int(limit)? > 0;
+                    let limit_is_positive = self.env().int(&shape.limit)? > 0;
                     let go = limit_is_positive && self.memory[state + timed::ORDINAL] < most;
                     self.memory[state + timed::DECISION] = u64::from(go);
                     self.memory[word::STAGE] = ACT;
@@ -243,16 +240,16 @@ impl<'a> Machine<'a> {
                     self.memory[state + timed::ORDINAL] = 0;
                     self.memory[word::WARM] -= 1;
                     self.memory[word::STAGE] = SYNCHRONIZED;
-                    if synchronize {
+                    if shape.synchronize {
                         return Ok(Some(Step::Barrier(None)));
                     }
                 }
                 ACT => {
-                    self.jump(u64::from(end));
+                    self.jump(u64::from(shape.end));
                     return Ok(None);
                 }
                 _ => {
-                    self.memory[state + timed::DEADLINE] = self.deadline(limit, unit)?;
+                    self.memory[state + timed::DEADLINE] = self.deadline(&shape.limit, shape.unit)?;
                     self.memory[word::STAGE] = ASK;
                 }
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::eval::Env;
 use super::super::functions::{OVERFLOW, Value};
-use super::super::ir::{self, Bytes, Messages, Set, Site, Tasks, word};
+use super::super::ir::{self, Bytes, Messages, Receive, Send, Set, Site, Tasks, word};
 use super::super::sets::{Pairs, SiteData};
 use super::counters::Counters;
 use super::{Machine, Step};
@@ -196,18 +196,17 @@ impl<'a> Machine<'a> {
     }
 
     /// SENDS: on each rank, all receives of the statement precede all its sends.
-    pub(super) fn send(
-        &mut self,
-        site: &Site,
-        sources: &Tasks,
-        targets: &Tasks,
-        messages: &Messages,
-        asynchronous: bool,
-        receive: Option<&(bool, Option<ir::Tag>)>,
-    ) -> Value<Option<Step>> {
+    pub(super) fn send(&mut self, send: &Send) -> Value<Option<Step>> {
+        let Send {
+            site,
+            sources,
+            targets,
+            messages,
+            ..
+        } = send;
         let data = self.pairs(site, sources, targets)?;
         if self.memory[word::STAGE] == 0 {
-            if let Some((receives_asynchronously, tag)) = receive {
+            if let Some((receives_asynchronously, tag)) = &send.receive {
                 let tag = tag.as_ref();
                 let receives = *receives_asynchronously;
                 let step = self.next_message(&data, sources, targets, messages, tag, true, false, receives)?;
@@ -220,26 +219,26 @@ impl<'a> Machine<'a> {
             self.memory[word::REPEAT] = 0;
         }
         let tag = messages.tag.as_ref();
-        let step = self.next_message(&data, sources, targets, messages, tag, false, true, asynchronous)?;
+        let step = self.next_message(&data, sources, targets, messages, tag, false, true, send.asynchronous)?;
         if step.is_none() {
             self.done();
         }
         Ok(step)
     }
 
-    /// RECEIVES; `reversed` if the senders are the first set.
-    pub(super) fn receive(
-        &mut self,
-        site: &Site,
-        first: &Tasks,
-        second: &Tasks,
-        messages: &Messages,
-        asynchronous: bool,
-        reversed: bool,
-    ) -> Value<Option<Step>> {
+    /// RECEIVES.
+    pub(super) fn receive(&mut self, receive: &Receive) -> Value<Option<Step>> {
+        let Receive {
+            site,
+            first,
+            second,
+            messages,
+            asynchronous,
+            reversed,
+        } = receive;
         let data = self.pairs(site, first, second)?;
         let tag = messages.tag.as_ref();
-        let step = self.next_message(&data, first, second, messages, tag, reversed, false, asynchronous)?;
+        let step = self.next_message(&data, first, second, messages, tag, *reversed, false, *asynchronous)?;
         if step.is_none() {
             self.done();
         }

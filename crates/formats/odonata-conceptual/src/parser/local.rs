@@ -1,6 +1,6 @@
 //! Statements without messages: touching memory, files.
 
-use super::super::ast::{IoVerb, Multiplier, StmtKind, Stride, Tasks};
+use super::super::ast::{IoVerb, Multiplier, StmtKind, Stride, Tasks, Touch};
 use super::super::lexer::Tok;
 use super::expression::{at_expr, expr};
 use super::message::{data_type, multiplier, take_data_type};
@@ -64,13 +64,13 @@ pub(super) fn touches(parser: &mut Parser, tasks: Tasks) -> Parsed<StmtKind> {
             stride = Stride::Bytes(length, data_type(word).unwrap_or(1));
         }
     }
-    Ok(StmtKind::Touch {
+    Ok(StmtKind::Touch(Touch {
         tasks,
         count,
         region,
         times,
         stride,
-    })
+    }))
 }
 
 /// File access: `READ size [unit] [FROM FILE f] [AT OFFSET o]`, `OPEN [FILE] f`, ...

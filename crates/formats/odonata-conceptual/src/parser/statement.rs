@@ -1,6 +1,6 @@
 //! Statements.
 
-use super::super::ast::{CounterAction, IoVerb, ReduceTo, Stmt, StmtKind, Tasks};
+use super::super::ast::{CounterAction, IoVerb, Receive, ReduceTo, Send, Stmt, StmtKind, Tasks};
 use super::super::keyword::nearest;
 use super::super::lexer::Tok;
 use super::expression::{cond, expr};
@@ -205,12 +205,12 @@ fn action(parser: &mut Parser, tasks: Tasks) -> Parsed<StmtKind> {
         "receive" => {
             let message = message(parser, "into")?;
             parser.expect("from")?;
-            Ok(StmtKind::Receive {
+            Ok(StmtKind::Receive(Receive {
                 receivers: tasks,
                 asynchronous,
                 message,
                 senders: super::tasks(parser)?,
-            })
+            }))
         }
         "multicast" => {
             let message = message(parser, "from")?;
@@ -304,14 +304,14 @@ fn send(parser: &mut Parser, sources: Tasks, asynchronous: bool) -> Parsed<StmtK
         parser.expect("it")?;
         receive = Some(receive_as(parser)?);
     }
-    Ok(StmtKind::Send {
+    Ok(StmtKind::Send(Send {
         sources,
         asynchronous,
         message,
         unsuspecting,
         targets,
         receive,
-    })
+    }))
 }
 
 fn reduce(parser: &mut Parser, sources: Tasks) -> Parsed<StmtKind> {
