@@ -345,6 +345,7 @@ def ethernets() -> Iterator[Case]:
         "rccc": {**small, "congestion_control": "rccc"},
         "drops": {**small, "trimming": False},
         "roce": {"transport": "roce", "pause_above": 3, "resume_below": 2},
+        "full-packets": {"transport": "roce", "pause_above": 3, "resume_below": 2, "full_packets": True},
     }
     for name, ethernet in variants.items():
         network = {"fidelity": "ethernet", "ethernet": ethernet, "routing": {"up": "random"}}

@@ -227,6 +227,39 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
     ),
     *[
         (
+            f"training-nccl-{algorithm}",
+            24,
+            {
+                "training": {
+                    "layers": 6,
+                    "hidden": 64,
+                    "sequence": 32,
+                    "vocabulary": 500,
+                    "tensor": 2,
+                    "pipeline": 3,
+                    "experts": 2,
+                    "expert": 2,
+                    "micro_batches": 4,
+                    "gradients": gradients,
+                    "nccl": {
+                        "algorithm": algorithm,
+                        "protocol": protocol,
+                        "channels": 2,
+                        "chunk": "8 KiB",
+                        "gpus_per_host": 4,
+                    },
+                    "flops": 1e12,
+                }
+            },
+        )
+        for algorithm, protocol, gradients in (
+            ("ring", "simple", "sharded"),
+            ("tree", "ll", "all-reduce"),
+            ("auto", "auto", "all-reduce"),
+        )
+    ],
+    *[
+        (
             f"inference-{transfer}",
             24,
             {

@@ -1476,6 +1476,13 @@ class TrainingWorkload(Table):
     model: TrainingModel | None = None
     """A model with published sizes. Default: none, and all sizes are required."""
 
+    nccl: NcclWorkload | None = None
+    """All-reduces, reduce-scatters and all-gathers by NCCL's channels and algorithms, with the keys of the
+    workload `nccl` except `collective`, `bytes`, `iterations` and `compute`; {} has their defaults.
+    `algorithm` is that of all-reduces; hosts must have equal parts of each group. Default: one ring of
+    messages.
+    """
+
     overlap_gradients: bool = False
     """Whether the gradients of a layer are reduced while the last backward pass computes the layers before
     it.
@@ -4415,6 +4422,11 @@ class Settings(Table):
     "mixed". Default: 64.
     """
 
+    full_packets: bool = False
+    """Whether every packet is as long as a full one on the wire, as the RoCE of htsim sends it. Otherwise
+    the last packet of a message has the bytes that are left.
+    """
+
     load_balancing: Balancing | None = None
     """How a packet gets its entropy value, from which each switch computes its path. Default: "oblivious"
     with transport "uec", "ecmp" with "roce".
@@ -4422,7 +4434,8 @@ class Settings(Table):
 
     pause_above: Annotated[int, Field(ge=0)] | None = None
     """Packets from one input that wait in a switch, above which it pauses the sender of that input. Default:
-    15.
+    15; with "dcqcn" those of `ecn_high`, if they are more, so that marks come before pauses (Y. Zhu et
+    al., section 4).
     """
 
     pauses: bool | None = None
@@ -4440,7 +4453,7 @@ class Settings(Table):
     """Whether the results have a table of all flows. Default: false."""
 
     resume_below: Annotated[int, Field(ge=0)] | None = None
-    """Packets from one input below which it lets the sender go on. Default: 12."""
+    """Packets from one input below which it lets the sender go on. Default: four fifths of `pause_above`."""
 
     retransmission: Retransmission | None = None
     """What senders with transport "roce" send again. Default: "selective"."""

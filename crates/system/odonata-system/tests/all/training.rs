@@ -124,6 +124,64 @@ fn tensor_parallelism_is_exposed_for_the_time_of_its_all_reduces() {
     assert_eq!((row.exposed_data_s, row.exposed_pipeline_s), (0.0, 0.0));
 }
 
+/// Settings of NCCL whose times are round: one channel, one chunk, 2 us of a call, 300 ns of a step, 0.5 ns/B of a sum.
+const NCCL: &str =
+    "channels = 1, chunk = \"1 TiB\", launch = \"2 us\", step_latency = \"300 ns\", reduction = \"0.5 ns/B\"";
+
+/// An all-reduce of `bytes` by NCCL: launch + 2 (p - 1) (message + step_latency) + (p - 1) reduction n / p by a ring;
+/// launch + 2 (message + step_latency) + reduction n / 2 by two trees of two ranks, each with half of the vector.
+fn by_nccl(algorithm: &str, ranks: f64, bytes: f64) -> f64 {
+    let (launch, latency, reduction) = (2000.0, 300.0, 0.5);
+    let (steps, part) = match algorithm {
+        "tree" => (1.0, bytes / 2.0),
+        _ => (ranks - 1.0, bytes / ranks),
+    };
+    launch + steps * (2.0 * (message(part) + latency) + reduction * part)
+}
+
+/// Tensor groups of four GPUs are on one host of four; data groups have a GPU on each of two hosts. What the columns do not
+/// name is computation.
+#[test]
+fn rings_of_nccl_are_exposed_for_their_closed_form() {
+    let keys = format!("tensor = 4\nnccl = {{ gpus_per_host = 4, {NCCL} }}");
+    let row = on_loggp(8, &keys);
+    let gradients = 2.0 * (LAYERS * 12.0 * H * H + 2.0 * V * H) / 4.0;
+    let activations = by_nccl("ring", 4.0, 2.0 * B * S * H);
+    close(row.exposed_tensor_s, 4.0 * M * LAYERS * activations);
+    close(row.exposed_data_s, by_nccl("ring", 2.0, gradients));
+    close(row.compute_s, computation() / 4.0);
+    close(sum(&row), row.elapsed_s * 1e9);
+    close(row.bubble_s + row.other_s, 0.0);
+}
+
+/// Two hosts of one GPU, in two trees.
+#[test]
+fn trees_of_nccl_are_exposed_for_their_closed_form() {
+    let keys = format!("nccl = {{ algorithm = \"tree\", gpus_per_host = 1, {NCCL} }}");
+    let row = on_loggp(2, &keys);
+    let gradients = 2.0 * (LAYERS * 12.0 * H * H + 2.0 * V * H);
+    close(row.exposed_data_s, by_nccl("tree", 2.0, gradients));
+    close(row.compute_s, computation());
+}
+
+/// A reduce-scatter and an all-gather take the time of an all-reduce and a call more: no step of the second sums.
+#[test]
+fn sharded_gradients_by_nccl_are_two_calls() {
+    let keys = format!("gradients = \"sharded\"\nnccl = {{ {NCCL} }}");
+    let row = on_loggp(8, &keys);
+    let bytes = 2.0 * (LAYERS * 12.0 * H * H + 2.0 * V * H);
+    close(row.exposed_data_s, 2000.0 + by_nccl("ring", 8.0, bytes));
+    close(row.compute_s, computation());
+}
+
+#[test]
+fn trainings_by_nccl_give_the_same_results_everywhere() {
+    let keys = "tensor = 2\npipeline = 2\nmicro_batches = 2\niterations = 2\n\
+                nccl = { algorithm = \"auto\", protocol = \"auto\", gpus_per_host = 4 }";
+    let packets = text("", 16, keys).replace("micro_batches = 4\n", "");
+    assert_one_digest("training by NCCL", |overrides| train_with(&packets, overrides).1);
+}
+
 /// A layer's gradients are reduced while the layers before it are computed, which takes longer than the reduction. Only
 /// those of the first layer, which ends last, and of embedding and output are exposed; and the calls of the others.
 #[test]

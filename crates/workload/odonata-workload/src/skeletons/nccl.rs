@@ -144,6 +144,7 @@ pub struct NcclParams {
     pub collective: NcclCollective,
     /// Data size as counted by nccl-tests, e.g. "1 GiB": the vector of an all-reduce or a broadcast, all blocks of an
     /// all-gather or a reduce-scatter. Required.
+    #[serde(skip_serializing_if = "Filled::is_empty")]
     #[schemars(with = "Option<Bytes>")]
     pub bytes: Filled<Bytes>,
     /// Algorithm of an all-reduce; other collectives use rings.
@@ -155,6 +156,7 @@ pub struct NcclParams {
     #[schemars(range(min = 1, max = 64))]
     pub channels: u32,
     /// Maximum data of a step on each channel. Default: by protocol, "2 MiB", LL "16 KiB", LL128 "576 kB".
+    #[serde(skip_serializing_if = "Filled::is_empty")]
     #[schemars(with = "Option<Bytes>")]
     pub chunk: Filled<Bytes>,
     /// GPUs (consecutive ranks) of a host: rings visit all GPUs of a host before they leave it. The ranks must fill
@@ -163,10 +165,12 @@ pub struct NcclParams {
     pub gpus_per_host: u32,
     /// Time of a step in addition to its transfer. Default: by protocol, "6 us", LL "1 us", LL128 "2 us"; if NCCL chooses,
     /// NCCL's latency of NVLink.
+    #[serde(skip_serializing_if = "Filled::is_empty")]
     #[schemars(with = "Option<Time>")]
     pub step_latency: Filled<Time>,
     /// Highest rate of a channel of a ring, which a thread block copies. Default: none; if NCCL chooses, an equal part of
     /// the links of a host.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub channel_bandwidth: Option<Bandwidth>,
     /// Latency of the network that NCCL assumes for its choice, as the network's plugin states it, e.g. "35 us" for EFA of
     /// AWS. The simulated steps have that of the machine's links.
@@ -177,10 +181,12 @@ pub struct NcclParams {
     pub network_bandwidth: Bandwidth,
     /// Part of the rate of the links that sums in switches reach, above 0, at most 1. Default: 1; if NCCL chooses, its
     /// value for Hopper, 0.85.
+    #[serde(skip_serializing_if = "Filled::is_empty")]
     #[schemars(with = "Option<f64>", range(max = 1))]
     pub nvls_efficiency: Filled<f64>,
     /// Base time of a call, before its first step. Default: by protocol, "8.4 us", LL "3.6 us", LL128 "10 us"; by
     /// switches (`algorithm = "nvls"`) "13 us".
+    #[serde(skip_serializing_if = "Filled::is_empty")]
     #[schemars(with = "Option<Time>")]
     pub launch: Filled<Time>,
     /// Time of the reduction per byte. Default: two reads and a write at the 3.35 TB/s of an H100.
@@ -536,7 +542,12 @@ impl Program for Nccl {
         if self.params.algorithm == NcclAlgorithm::Ring {
             (8 * self.channels * self.parts).max(256)
         } else {
-            (tree::AHEAD * self.blocks() * self.slots_of_a_chunk()).max(256)
+            // The next call begins when this one has ended. The first chunk of switches between hosts has more operations.
+            let chunks = match self.params.algorithm {
+                NcclAlgorithm::Collnet => tree::AHEAD,
+                _ => tree::AHEAD.min(self.loops),
+            };
+            (chunks * self.blocks() * self.slots_of_a_chunk()).max(256)
         }
     }
 
