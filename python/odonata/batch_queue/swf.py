@@ -51,7 +51,7 @@ def read(path: Path, lines: Iterator[Line], processors_per_node: int | None) -> 
     if parts := sum(values["status"] in PARTIAL for _, values in rows):
         rows = [(line, values) for line, values in rows if values["status"] not in PARTIAL]
         found.assumptions.append(
-            f"{counted(parts, 'line')} of partial executions (status 2 to 4) left out; whole jobs have own lines."
+            f"{counted(parts, 'line')} of partial executions (status 2 to 4) left out: whole jobs have lines."
         )
     for line, values in rows:
         id = f"{values['job']:.0f}"
