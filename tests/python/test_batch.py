@@ -86,6 +86,17 @@ def test_swf_counts_processors_as_nodes(tmp_path):
     assert readers.read(tmp_path / "a.swf", processors_per_node=1).jobs[0].nodes == 4
 
 
+def test_swf_lines_of_parts_of_a_job_are_no_jobs(tmp_path):
+    """Status 2: to be continued, 3 and 4: the last part. The whole job has status 0 or 1."""
+    line = "7 0 5 {} 4 -1 -1 4 200 -1 {} 3 1 7 1 1 -1 -1\n"
+    parts = line.format(100, 1) + line.format(60, 2) + line.format(40, 3)
+    found = readers.read(put(tmp_path, "a.swf", parts))
+    assert [(job.id, job.run_s) for job in found.jobs] == [("7", 100)]
+    assert any("2 lines of partial executions" in note for note in found.notes)
+    with pytest.raises(InputError, match="two jobs have one id"):
+        readers.read(put(tmp_path, "a.swf", parts.replace(" 2 3 1", " 1 3 1")))
+
+
 def test_sacct_reads_columns_in_any_order(tmp_path):
     found = readers.read(put(tmp_path, "a.txt", SACCT))
     first, second = found.jobs

@@ -15,7 +15,7 @@ import odonata
 from odonata.answers.compare_sweeps import SweepComparison
 from odonata.answers.what_if import WhatIf
 from odonata.base.json_types import check
-from odonata.batch_queue import what_if
+from odonata.batch_queue import page, what_if
 from odonata.errors import InputError
 from odonata.sweeps import extremes, statistics
 from odonata.sweeps.axes import list_axis
@@ -77,6 +77,21 @@ def test_a_key_that_rates_do_not_know_is_said(batch):
     assert "packets may differ. --confirm N compares the variants in packets" in sentence
     over = {"network.links.global.bandwidth": ["1 GB/s", "9 GB/s"]}
     assert "packets may differ" not in " ".join(odonata.what_if(batch, over, seeds=2)["sentences"])
+
+
+def test_the_page_says_what_rates_do_not_know_beside_a_ratio_of_one(batch, capsys):
+    over = {"network.links.global.buffer": ["64 KiB", "16 KiB"]}
+    answer = odonata.what_if(batch, over, seeds=2)
+    page.show_variants(answer)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "1.00x" in shown
+    assert "has exactly the results of network.links.global.buffer = 64 KiB by rates" in shown
+    assert "packets may differ" in shown
+    # A variant without runs has no means.
+    for one in answer["variants"]:
+        one["runs"], one["pairs"] = [], []
+    page.show_variants({**answer, "outcome": "interrupted", "sentences": []})
+    assert "0.00x" not in capsys.readouterr().out
 
 
 def test_rates_and_packets_know_traffic_classes(batch, tmp_path):

@@ -10,7 +10,7 @@ from odonata.base.terminal import console, explain, show_table, table
 from odonata.base.wording import counted, duration, factor, share
 from odonata.batch_queue import worst_moment
 from odonata.batch_queue.job_list import first_of
-from odonata.batch_queue.what_if import MEASURES
+from odonata.batch_queue.what_if import MEASURES, caveats
 from odonata.running.progress import LiveLine
 
 if TYPE_CHECKING:
@@ -110,8 +110,11 @@ def show_variants(answer: WhatIf | dict[str, Any], stream: TextIO | None = None)
     page = table("variant", "seeds", "turnaround", "wait", "slowdown", "lost", "utilization", left=1)
     for one in answer["variants"]:
         runs = one["runs"]
+        if not runs:
+            page.add_row(one["variant"], "0", *("-" for _ in range(5)))
+            continue
         means = {
-            name: sum(run[name] for run in runs) / len(runs) if runs else 0.0
+            name: sum(run[name] for run in runs) / len(runs)
             for name in ("turnaround_s", "wait_s", "slowdown", "lost_share", "utilization")
         }
         page.add_row(
@@ -132,8 +135,7 @@ def show_variants(answer: WhatIf | dict[str, Any], stream: TextIO | None = None)
     if page.row_count:
         explain(out, f"Compared with {answer['variants'][0]['variant']}, seed by seed, with 95% intervals:")
         show_table(out, page)
-    if not page.row_count:
-        explain(out, *answer["sentences"])
+    explain(out, *(caveats(answer) if page.row_count else answer["sentences"]))
 
 
 def _quantiles(page: Any, name: str, found: Quantiles | None, words: Any) -> None:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
+from odonata.base.wording import counted
 from odonata.batch_queue.job_list import MOST_NODES, MOST_SECONDS, Job, JobList
 from odonata.batch_queue.lines import Line
 from odonata.errors import InputError
@@ -21,7 +22,9 @@ FIELDS = (
     "think time",
 )  # fmt: skip
 #: Fields that the simulation does not read.
-UNREAD = {"cpu", "memory", "requested memory", "status"}
+UNREAD = {"cpu", "memory", "requested memory"}
+#: Statuses of lines for a part of a job that was stopped and continued; another line has the whole job.
+PARTIAL = (2, 3, 4)
 
 
 def read(path: Path, lines: Iterator[Line], processors_per_node: int | None) -> JobList:
@@ -45,6 +48,11 @@ def read(path: Path, lines: Iterator[Line], processors_per_node: int | None) -> 
         }
         rows.append((line, values))
     per_node = processors_per_node or _from_header(found, header)
+    if parts := sum(values["status"] in PARTIAL for _, values in rows):
+        rows = [(line, values) for line, values in rows if values["status"] not in PARTIAL]
+        found.assumptions.append(
+            f"{counted(parts, 'line')} of partial executions (status 2 to 4) left out: whole jobs have lines."
+        )
     for line, values in rows:
         id = f"{values['job']:.0f}"
         processors = values["processors"] if values["processors"] > 0 else values["requested processors"]

@@ -196,18 +196,6 @@ def _answer(found: Sequence[Variant], runs: Mapping[tuple[int, int], WhatIfRun],
         {seed: one for (number, seed), one in runs.items() if number == place} for place in range(len(found))
     ]
     for variant, own in zip(found, by_variant, strict=True):
-        is_confirmed = any(one["packet_slowdown"] is not None for one in own.values())
-        know = "" if is_confirmed else _ASK_PACKETS
-        if _is_unknown(variant, found[0], own, by_variant[0]):
-            answer["sentences"].append(
-                f"{variant.label} has exactly the results of {found[0].label} by rates. Rates know no "
-                f"detours of adaptive routing and no buffers: packets may differ.{know}"
-            )
-        elif own is not by_variant[0] and _changes_routing(variant, found[0]):
-            answer["sentences"].append(
-                f"{variant.label} against {found[0].label}: by rates adaptive routing takes no detours, so "
-                f"packets may differ.{know}"
-            )
         pairs: list[WhatIfPair] = []
         for measure in MEASURES if own is not by_variant[0] else ():
             pair = _pair(by_variant[0], own, measure)
@@ -231,27 +219,33 @@ def _answer(found: Sequence[Variant], runs: Mapping[tuple[int, int], WhatIfRun],
                 "pairs": pairs,
             }
         )  # fmt: skip
+    answer["sentences"] = [*caveats(answer), *answer["sentences"]]
     if not answer["sentences"] and len(runs) == count:
         answer["sentences"].append(f"No variant is known to differ from {found[0].label}.")
     return answer
 
 
-def _is_unknown(
-    variant: Variant, first: Variant, own: Mapping[int, WhatIfRun], of_first: Mapping[int, WhatIfRun]
-) -> bool:
-    """Whether another machine gives the results of the first one: rates may not know the key."""
-    keys = [key for key, value in variant.values.items() if value != first.values[key]]
-    of_machine = bool(keys) and all(key.partition(".")[0] not in settings.KEYS for key in keys)
-    equal = all(seed in of_first and of_first[seed]["digest"] == one["digest"] for seed, one in own.items())
-    return of_machine and bool(own) and equal
-
-
-def _changes_routing(variant: Variant, first: Variant) -> bool:
-    """Whether the routing differs from that of the first variant."""
-    return any(
-        key.startswith("network.routing") and value != first.values[key]
-        for key, value in variant.values.items()
-    )
+def caveats(answer: WhatIf | dict[str, Any]) -> list[str]:
+    """Which variants rates may not tell apart from the first one, a sentence each."""
+    first, *others = answer["variants"]
+    of_first = {run["seed"]: run["digest"] for run in first["runs"]}
+    found = []
+    for one in others:
+        keys = [key for key, value in one["values"].items() if value != first["values"][key]]
+        runs = one["runs"]
+        know = "" if any(run["packet_slowdown"] is not None for run in runs) else _ASK_PACKETS
+        is_equal = bool(runs) and all(of_first.get(run["seed"]) == run["digest"] for run in runs)
+        if keys and is_equal and all(key.partition(".")[0] not in settings.KEYS for key in keys):
+            found.append(
+                f"{one['variant']} has exactly the results of {first['variant']} by rates. Rates know no "
+                f"detours of adaptive routing and no buffers: packets may differ.{know}"
+            )
+        elif runs and any(key.startswith("network.routing") for key in keys):
+            found.append(
+                f"{one['variant']} against {first['variant']}: by rates adaptive routing takes no "
+                f"detours, so packets may differ.{know}"
+            )
+    return found
 
 
 def _words(pair: Paired, seeds: int) -> str:
