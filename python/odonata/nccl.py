@@ -20,36 +20,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal
 
 from odonata import _core
 from odonata.programs.rank_programs import Operation
 
-__all__ = ["Options", "all_gather", "all_reduce", "broadcast", "reduce_scatter"]
+__all__ = ["all_gather", "all_reduce", "broadcast", "reduce_scatter"]
+
+Protocol = Literal["simple", "ll", "ll128", "auto"]
 
 #: Operations that are taken from the core at once.
 _TOGETHER = 256
-
-
-class Options(TypedDict, total=False):
-    """Options of all calls."""
-
-    protocol: Literal["simple", "ll", "ll128", "auto"]
-    """How the arrival of data is signaled, or NCCL's choice. Default: simple."""
-    channels: int
-    """Channels, at most; fewer if one would have less than 32 KiB. Default: 8."""
-    gpus_per_host: int
-    """Consecutive ranks on a host. Default: 8."""
-    chunk: int | None
-    """Bytes of a step of a channel, at most. Default: that of the protocol."""
-    step_latency: float | None
-    """Seconds of a step beside its transfer. Default: that of the protocol."""
-    network_latency: float
-    """Seconds that NCCL's estimate adds to a step between hosts. Default: 0."""
-    launch: float | None
-    """Seconds from the call to its first step. Default: that of the protocol."""
-    comm: int
-    """The communicator. Default: that of all ranks."""
 
 
 def all_reduce(
@@ -58,7 +39,14 @@ def all_reduce(
     bytes: int,
     *,
     algorithm: Literal["ring", "tree", "nvls", "auto"] = "ring",
-    **options: Unpack[Options],
+    protocol: Protocol = "simple",
+    channels: int = 8,
+    gpus_per_host: int = 8,
+    chunk: int | None = None,
+    step_latency: float | None = None,
+    network_latency: float = 0.0,
+    launch: float | None = None,
+    comm: int = 0,
 ) -> Iterator[Operation]:
     """The operations of `rank` in an all-reduce of a vector of `bytes` (`ncclAllReduce`).
 
@@ -67,36 +55,118 @@ def all_reduce(
         ranks: Ranks of the communicator.
         bytes: Size of the vector.
         algorithm: Rings, trees, the switches of hosts, or NCCL's choice by its estimate of the time.
-        options: As in `Options`.
+        protocol: How the arrival of data is signaled, or NCCL's choice.
+        channels: Channels, at most; fewer if one would have less than 32 KiB.
+        gpus_per_host: Consecutive ranks on a host.
+        chunk: Bytes of a step of a channel, at most. Default: that of the protocol.
+        step_latency: Seconds of a step beside its transfer. Default: that of the protocol.
+        network_latency: Seconds that NCCL's estimate adds to a step between hosts.
+        launch: Seconds from the call to its first step. Default: that of the protocol.
+        comm: The communicator.
 
     Raises:
         ValueError: An argument is out of range, or the ranks do not fill their hosts.
     """
-    return _call("all-reduce", rank, ranks, {"algorithm": algorithm, "bytes": f"{bytes} B"}, **options)
+    settings = _settings(
+        bytes, protocol, channels, gpus_per_host, chunk, step_latency, network_latency, launch
+    )
+    return _call("all-reduce", rank, ranks, comm, settings | {"algorithm": algorithm})
 
 
-def all_gather(rank: int, ranks: int, bytes: int, **options: Unpack[Options]) -> Iterator[Operation]:
+def all_gather(
+    rank: int,
+    ranks: int,
+    bytes: int,
+    *,
+    protocol: Protocol = "simple",
+    channels: int = 8,
+    gpus_per_host: int = 8,
+    chunk: int | None = None,
+    step_latency: float | None = None,
+    network_latency: float = 0.0,
+    launch: float | None = None,
+    comm: int = 0,
+) -> Iterator[Operation]:
     """The operations of `rank` in an all-gather (`ncclAllGather`); `bytes` are those of all blocks.
 
     Arguments as of `all_reduce`.
     """
-    return _call("all-gather", rank, ranks, {"bytes": f"{bytes} B"}, **options)
+    settings = _settings(
+        bytes, protocol, channels, gpus_per_host, chunk, step_latency, network_latency, launch
+    )
+    return _call("all-gather", rank, ranks, comm, settings)
 
 
-def reduce_scatter(rank: int, ranks: int, bytes: int, **options: Unpack[Options]) -> Iterator[Operation]:
+def reduce_scatter(
+    rank: int,
+    ranks: int,
+    bytes: int,
+    *,
+    protocol: Protocol = "simple",
+    channels: int = 8,
+    gpus_per_host: int = 8,
+    chunk: int | None = None,
+    step_latency: float | None = None,
+    network_latency: float = 0.0,
+    launch: float | None = None,
+    comm: int = 0,
+) -> Iterator[Operation]:
     """The operations of `rank` in a reduce-scatter (`ncclReduceScatter`); `bytes` are those of all blocks.
 
     Arguments as of `all_reduce`.
     """
-    return _call("reduce-scatter", rank, ranks, {"bytes": f"{bytes} B"}, **options)
+    settings = _settings(
+        bytes, protocol, channels, gpus_per_host, chunk, step_latency, network_latency, launch
+    )
+    return _call("reduce-scatter", rank, ranks, comm, settings)
 
 
-def broadcast(rank: int, ranks: int, bytes: int, **options: Unpack[Options]) -> Iterator[Operation]:
+def broadcast(
+    rank: int,
+    ranks: int,
+    bytes: int,
+    *,
+    protocol: Protocol = "simple",
+    channels: int = 8,
+    gpus_per_host: int = 8,
+    chunk: int | None = None,
+    step_latency: float | None = None,
+    network_latency: float = 0.0,
+    launch: float | None = None,
+    comm: int = 0,
+) -> Iterator[Operation]:
     """The operations of `rank` in a broadcast of `bytes` from rank 0 (`ncclBroadcast`).
 
     Arguments as of `all_reduce`.
     """
-    return _call("broadcast", rank, ranks, {"bytes": f"{bytes} B"}, **options)
+    settings = _settings(
+        bytes, protocol, channels, gpus_per_host, chunk, step_latency, network_latency, launch
+    )
+    return _call("broadcast", rank, ranks, comm, settings)
+
+
+def _settings(
+    bytes: int,
+    protocol: str,
+    channels: int,
+    gpus_per_host: int,
+    chunk: int | None,
+    step_latency: float | None,
+    network_latency: float,
+    launch: float | None,
+) -> dict[str, Any]:
+    """The keys of the workload `nccl`."""
+    given = {
+        "bytes": f"{bytes} B",
+        "protocol": protocol,
+        "channels": channels,
+        "gpus_per_host": gpus_per_host,
+        "chunk": None if chunk is None else f"{chunk} B",
+        "step_latency": None if step_latency is None else _time(step_latency),
+        "network_latency": _time(network_latency),
+        "launch": None if launch is None else _time(launch),
+    }
+    return {key: value for key, value in given.items() if value is not None}
 
 
 def _time(seconds: float) -> str:
@@ -108,34 +178,10 @@ def _time(seconds: float) -> str:
     return f"{round(seconds * 1e12)} ps"
 
 
-def _call(
-    collective: str,
-    rank: int,
-    ranks: int,
-    settings: dict[str, Any],
-    *,
-    comm: int = 0,
-    protocol: str = "simple",
-    channels: int = 8,
-    gpus_per_host: int = 8,
-    chunk: int | None = None,
-    step_latency: float | None = None,
-    network_latency: float = 0.0,
-    launch: float | None = None,
-) -> Iterator[Operation]:
-    """The operations of a call; a wrong argument is raised here and not by the first operation."""
-    settings |= {
-        "collective": collective,
-        "protocol": protocol,
-        "channels": channels,
-        "gpus_per_host": gpus_per_host,
-        "chunk": None if chunk is None else f"{chunk} B",
-        "step_latency": None if step_latency is None else _time(step_latency),
-        "network_latency": _time(network_latency),
-        "launch": None if launch is None else _time(launch),
-    }
-    given = {key: value for key, value in settings.items() if value is not None}
-    return _operations(_core.NcclCall(json.dumps(given), rank, ranks), comm)
+def _call(collective: str, rank: int, ranks: int, comm: int, settings: dict[str, Any]) -> Iterator[Operation]:
+    # Here, so that a wrong argument is raised by the call and not by the first operation.
+    call = _core.NcclCall(json.dumps(settings | {"collective": collective}), rank, ranks)
+    return _operations(call, comm)
 
 
 def _operations(call: _core.NcclCall, comm: int) -> Iterator[Operation]:

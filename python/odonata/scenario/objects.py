@@ -4387,9 +4387,19 @@ class Settings(Table):
     acknowledge_every: Bytes | None = None
     """Bytes on the wire after which a receiver sends an acknowledgment. Default: 16384 B."""
 
+    alpha: float | None = None
+    """Factor of dynamic thresholds, with `buffer`. Default: 1."""
+
     base_rtt: Time | None = None
     """Round-trip time of a full packet and its acknowledgment over the longest path of an empty network.
     Default: computed from links and topology.
+    """
+
+    buffer: Bytes | None = None
+    """Bytes of data that all outputs of a switch share, in place of `queue`. While Q bytes are in use, a
+    queue may have `alpha` times the others (A. Choudhury, E. Hahne, "Dynamic queue length thresholds for
+    shared-memory packet switches", IEEE/ACM Transactions on Networking 6(2), 1998). With pauses this
+    bounds what came in by one port, in place of `pause_above`. Default: no shared buffer.
     """
 
     congestion_control: Control | None = None
