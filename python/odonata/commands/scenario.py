@@ -268,7 +268,8 @@ def _import(
         elif draft.beside is not None:
             print(f"{out}, {out.with_suffix(draft.beside.suffix)}: next: odonata describe {out}")
         else:
-            print(f"{out}: {len(draft.jobs)} jobs; {len(draft.left)} settings without a counterpart")
+            jobs, left = counted(len(draft.jobs), "job"), counted(len(draft.left), "setting")
+            print(f"{out}: {jobs}; {left} without a counterpart")
 
     return Shown(answer, show, [f"not imported: {one}" for one in draft.left], place=out)
 

@@ -5,6 +5,7 @@
 mod failures;
 mod ior;
 pub(crate) mod links;
+mod nccl;
 mod storage;
 
 use odonata_topology::family;
@@ -32,6 +33,7 @@ pub fn warnings(scenario: &Scenario) -> Vec<Warning> {
     let mut warnings = of_jobs(scenario);
     warnings.extend(resolved.jobs.iter().flat_map(of_program));
     warnings.extend(ior::warnings(scenario));
+    warnings.extend(nccl::warnings(resolved));
     warnings.extend(links::absent(scenario));
     warnings.extend(storage::warnings(scenario));
     warnings.extend(failures::warnings(scenario));

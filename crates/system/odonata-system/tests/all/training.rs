@@ -182,6 +182,38 @@ fn trainings_by_nccl_give_the_same_results_everywhere() {
     assert_one_digest("training by NCCL", |overrides| train_with(&packets, overrides).1);
 }
 
+/// Hosts that collectives assume and those of the machine differ: a warning, unless all ranks are on one host by both.
+#[test]
+fn hosts_of_nccl_that_the_machine_does_not_have_are_a_warning() {
+    let warnings = |ranks: u32, workload: &str| {
+        let text = format!(
+            "[machine.rail-optimized]\nhosts_per_pod = 4\ngpus_per_host = 4\n[[jobs]]\nname = \"j\"\nranks = {ranks}\n\
+             workload.{workload}\n"
+        );
+        let scenario = odonata_system::scenario::load(&text, "s.toml", &[], None, "").unwrap();
+        let found = odonata_system::warnings(&scenario);
+        let texts = found.into_iter().map(|one| (one.key, one.expected));
+        texts
+            .filter(|(key, _)| key.ends_with("gpus_per_host"))
+            .collect::<Vec<_>>()
+    };
+    let training = "training = { layers = 2, hidden = 64, tensor = 2, nccl = {} }";
+    for (ranks, workload, key) in [
+        (
+            16,
+            "nccl = { bytes = \"1 MiB\" }",
+            Some("jobs.0.workload.nccl.gpus_per_host"),
+        ),
+        (16, "nccl = { bytes = \"1 MiB\", gpus_per_host = 4 }", None),
+        (4, "nccl = { bytes = \"1 MiB\" }", None),
+        (16, training, Some("jobs.0.workload.training.nccl.gpus_per_host")),
+        (16, &training.replace("nccl = {}", "iterations = 2"), None),
+    ] {
+        let expected = key.map(|key| (key.to_owned(), "gpus_per_host = 4".to_owned()));
+        assert_eq!(warnings(ranks, workload), Vec::from_iter(expected), "{workload}");
+    }
+}
+
 /// A layer's gradients are reduced while the layers before it are computed, which takes longer than the reduction. Only
 /// those of the first layer, which ends last, and of embedding and output are exposed; and the calls of the others.
 #[test]
