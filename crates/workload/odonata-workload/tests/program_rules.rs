@@ -79,6 +79,18 @@ fn skeletons(ranks: u32) -> impl Iterator<Item = Skeleton> {
             iterations: 2,
             ..Default::default()
         }),
+        Skeleton::Training(TrainingParams {
+            layers: 2.into(),
+            hidden: 64.into(),
+            gradients: training::Gradients::Sharded,
+            nccl: Some(Box::new(NcclParams {
+                algorithm: NcclAlgorithm::Tree,
+                gpus_per_host: ranks.max(1),
+                ..Default::default()
+            })),
+            iterations: 2,
+            ..Default::default()
+        }),
         nccl(NcclCollective::AllReduce, NcclAlgorithm::Ring),
         nccl(NcclCollective::AllReduce, NcclAlgorithm::Tree),
         nccl(NcclCollective::AllReduce, NcclAlgorithm::Nvls),
