@@ -90,6 +90,47 @@ pub(crate) fn fill(
 const ROUNDS: u32 = 64;
 const TOLERANCE: f64 = 1e-9;
 
+/// The smallest offer to a demand with its place, and the smallest of the others.
+#[derive(Clone, Copy)]
+struct Smallest {
+    first: f64,
+    place: usize,
+    second: f64,
+}
+
+impl Default for Smallest {
+    fn default() -> Self {
+        Smallest {
+            first: f64::INFINITY,
+            place: 0,
+            second: f64::INFINITY,
+        }
+    }
+}
+
+impl Smallest {
+    fn of(offers: &[f64]) -> Smallest {
+        let mut found = Smallest::default();
+        for (place, &offer) in offers.iter().enumerate() {
+            if offer < found.first {
+                (found.second, found.first, found.place) = (found.first, offer, place);
+            } else {
+                found.second = found.second.min(offer);
+            }
+        }
+        found
+    }
+
+    /// The smallest offer but that at `place`.
+    fn without(self, place: Option<usize>) -> f64 {
+        if place == Some(self.place) {
+            self.second
+        } else {
+            self.first
+        }
+    }
+}
+
 /// The rates of demands of several traffic classes, whose number on each link `class_at(demand, link)` gives.
 ///
 /// Each link in turn divides its capacity by class among its demands, which want what their other links leave them,
@@ -105,30 +146,29 @@ pub(crate) fn fill_by_class(
 ) -> Vec<f64> {
     // What each link leaves each of its demands; infinite where the link does not limit it.
     let mut offers: Vec<Vec<f64>> = weights.iter().map(|own| vec![f64::INFINITY; own.len()]).collect();
+    let mut smallest = vec![Smallest::default(); most.len()];
     let at = |demand: u32, link: u32| weights[demand as usize].binary_search_by_key(&link, |used| used.0).ok();
     for _ in 0..ROUNDS {
         let mut is_changed = false;
         for (link, (&capacity, users)) in capacities.iter().zip(users).enumerate() {
             let link = link as u32;
-            let wish = |&(demand, weight): &(u32, f64)| {
-                let own = at(demand, link);
-                let others = offers[demand as usize].iter().enumerate();
-                let others = others.filter(|(place, _)| Some(*place) != own).map(|(_, offer)| *offer);
-                Wish {
-                    weight,
-                    wants: others.fold(most[demand as usize], f64::min),
-                    class: class_at(demand, link),
-                }
+            let wish = |&(demand, weight): &(u32, f64)| Wish {
+                weight,
+                wants: smallest[demand as usize]
+                    .without(at(demand, link))
+                    .min(most[demand as usize]),
+                class: class_at(demand, link),
             };
             let wishes: Vec<Wish> = users.iter().map(wish).collect();
             let rates = sharing.rates(capacity, &wishes);
             for ((&(demand, _), wish), rate) in users.iter().zip(&wishes).zip(rates) {
                 let offer = if rate < wish.wants { rate } else { f64::INFINITY };
-                if let Some(place) = at(demand, link) {
-                    let known = &mut offers[demand as usize][place];
+                let own = &mut offers[demand as usize];
+                if let Some(place) = at(demand, link).filter(|&place| own[place] != offer) {
                     // An infinite offer that becomes finite is a change, too.
-                    is_changed |= offer != *known && (offer - *known).abs() > TOLERANCE * offer.min(*known);
-                    *known = offer;
+                    is_changed |= (offer - own[place]).abs() > TOLERANCE * offer.min(own[place]);
+                    own[place] = offer;
+                    smallest[demand as usize] = Smallest::of(own);
                 }
             }
         }
