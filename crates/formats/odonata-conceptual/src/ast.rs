@@ -357,7 +357,7 @@ pub(super) struct Warmup {
     pub synchronize: bool,
 }
 
-/// SENDS, with WHO RECEIVES IT.
+/// A SENDS, with the attributes of its receives.
 #[derive(Clone, Debug)]
 pub(super) struct Send {
     pub sources: Tasks,

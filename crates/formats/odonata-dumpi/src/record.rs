@@ -150,7 +150,7 @@ pub struct Span {
 }
 
 /// A record with room for the arguments of any call; reused for each record.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, smart_default::SmartDefault)]
 pub struct Record {
     /// The call; below 290, or a label of instrumented functions.
     pub label: u16,
@@ -164,31 +164,14 @@ pub struct Record {
     pub offset: u64,
     threaded: bool,
     present: u64,
+    #[default([0; KEPT])]
     values: [i64; KEPT],
     /// Parts of `numbers`.
+    #[default([(0, 0); KEPT])]
     lists: [(u32, u32); KEPT],
     numbers: Vec<i32>,
     text: String,
     statuses: Vec<Status>,
-}
-
-impl Default for Record {
-    fn default() -> Self {
-        Record {
-            label: 0,
-            thread: 0,
-            cpu: None,
-            wall: None,
-            offset: 0,
-            threaded: false,
-            present: 0,
-            values: [0; KEPT],
-            lists: [(0, 0); KEPT],
-            numbers: Vec::new(),
-            text: String::new(),
-            statuses: Vec::new(),
-        }
-    }
 }
 
 impl Record {

@@ -34,34 +34,23 @@ struct Queue {
 }
 
 /// The posted receives of a rank, and its unexpected messages.
-#[derive(Debug)]
+#[derive(Debug, smart_default::SmartDefault)]
 pub(crate) struct Matching {
     posted: u64,
     queues: HashMap<(u32, u32), Queue, ahash::RandomState>,
     /// Wildcard receives, in order of posting: number, task, source, tag.
+    #[default(VecDeque::new())]
     wild: VecDeque<(u64, u32, u32, u32)>,
     cells: Vec<Cell>,
     /// Cells that are not in use, linked by `next`.
+    #[default(NONE)]
     unused: u32,
     /// The oldest and the newest message.
+    #[default(NONE)]
     oldest: u32,
+    #[default(NONE)]
     newest: u32,
     unexpected: u64,
-}
-
-impl Default for Matching {
-    fn default() -> Matching {
-        Matching {
-            posted: 0,
-            queues: HashMap::default(),
-            wild: VecDeque::new(),
-            cells: Vec::new(),
-            unused: NONE,
-            oldest: NONE,
-            newest: NONE,
-            unexpected: 0,
-        }
-    }
 }
 
 fn takes(wanted: u32, is: u32) -> bool {

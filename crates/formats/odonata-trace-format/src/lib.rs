@@ -37,9 +37,10 @@ pub use lint::lint_program;
 pub use traffic::{End, Flow, traffic_matrix, visit};
 
 /// Options for reading a trace.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, smart_default::SmartDefault)]
 pub struct ReadOptions {
     /// Factor for recorded computation times.
+    #[default = 1.0]
     pub compute_scale: f64,
     /// Whether truncated files are read up to their last whole record instead of being refused.
     pub incomplete: bool,
@@ -48,17 +49,6 @@ pub struct ReadOptions {
     pub call_time: bool,
     /// Stops the reading with an error.
     pub cancellation: Cancellation,
-}
-
-impl Default for ReadOptions {
-    fn default() -> ReadOptions {
-        ReadOptions {
-            compute_scale: 1.0,
-            incomplete: false,
-            call_time: false,
-            cancellation: Cancellation::default(),
-        }
-    }
 }
 
 /// A trace, opened.

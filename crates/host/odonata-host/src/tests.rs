@@ -51,8 +51,10 @@ use odonata_network::{
 use odonata_storage::{ServerParams, ServersBuilder};
 use odonata_topology::{Arrangement, Dragonfly, DragonflyShape, Peer};
 use odonata_units::{Bandwidth, Bytes, PerByte};
-use odonata_workload::collective::Rules;
-use odonata_workload::{After, Comm, Cursor, Group, Op, OpId, OpKind, PROC_NULL, Program, Request, Source, Tag};
+use odonata_workload::collective::{Arguments, Kind, Rules};
+use odonata_workload::{
+    After, Collective, Comm, Cursor, Group, Op, OpId, OpKind, PROC_NULL, Program, Request, Source, Tag,
+};
 use std::sync::Arc;
 
 const NS: u64 = 1_000;
@@ -144,6 +146,24 @@ fn wait_all(count: u32) -> OpKind {
         first: Request(0),
         count,
     }
+}
+/// On all ranks.
+fn broadcast(root: u32, bytes: u64) -> Collective {
+    let arguments = Arguments {
+        root,
+        bytes,
+        ..Arguments::NONE
+    };
+    Kind::Broadcast.call(Comm::WORLD, arguments)
+}
+/// On all ranks.
+fn allreduce(bytes: u64, count: u64) -> Collective {
+    let arguments = Arguments {
+        bytes,
+        count,
+        ..Arguments::NONE
+    };
+    Kind::Allreduce.call(Comm::WORLD, arguments)
 }
 fn compute(ns: u64) -> OpKind {
     OpKind::Compute {

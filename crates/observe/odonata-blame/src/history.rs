@@ -29,23 +29,14 @@ struct Span {
 odonata_engine::slots!(Span);
 
 /// The spans of a line, oldest first; empty without waiters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, smart_default::SmartDefault)]
 struct History {
+    #[default(NIL)]
     head: u32,
+    #[default(NIL)]
     tail: u32,
     waiters: u32,
     unknown: u32,
-}
-
-impl Default for History {
-    fn default() -> History {
-        History {
-            head: NIL,
-            tail: NIL,
-            waiters: 0,
-            unknown: 0,
-        }
-    }
 }
 
 /// The start of a wait, and its position in the history of the line.

@@ -42,40 +42,31 @@ impl Pattern {
 }
 
 /// What is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 pub struct Workload {
     /// Order and direction.
+    #[default(Pattern::SequentialRead)]
     pub pattern: Pattern,
     /// Size of the file, which begins at the first byte of the device.
+    #[default(Bytes::mib(512))]
     pub file: Bytes,
     /// Size of an access. Default: 512 KiB for sequential patterns, a page for random ones.
     pub record: Option<Bytes>,
     /// Random accesses begin at multiples of this.
+    #[default(Bytes::kib(4))]
     pub page: Bytes,
     /// Accesses outstanding.
+    #[default = 1]
     pub queue_depth: u32,
     /// Number of accesses. Default: the number of records of the file.
     pub accesses: Option<u64>,
     /// Share of reads of the mixed patterns, 0 to 1.
+    #[default = 0.5]
     pub reads: f64,
     /// Seed of all random choices.
+    #[default = 1]
     pub seed: u64,
-}
-
-impl Default for Workload {
-    fn default() -> Self {
-        Workload {
-            pattern: Pattern::SequentialRead,
-            file: Bytes::mib(512),
-            record: None,
-            page: Bytes::kib(4),
-            queue_depth: 1,
-            accesses: None,
-            reads: 0.5,
-            seed: 1,
-        }
-    }
 }
 
 impl Workload {

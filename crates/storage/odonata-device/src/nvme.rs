@@ -15,36 +15,29 @@ use crate::problem::{positive, rate, within};
 use crate::{Access, Device, FreeTimes, MOST_PARALLEL, Problem, Service};
 
 /// Flash behind a fast link: latencies, lanes, rates. Default: one card of the preset `datawarp-p3608`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 pub struct Nvme {
     /// Time from the start of a read to its first byte, more than 0.
+    #[default(Time::from_ns(20_000))]
     pub read_latency: Time,
     /// Time from the start of a write to its first byte, more than 0.
+    #[default(Time::from_ns(20_000))]
     pub write_latency: Time,
     /// Rate of all reads together.
+    #[default(Bandwidth(5e9))]
     pub read: Bandwidth,
     /// Rate of all writes together.
+    #[default(Bandwidth(3e9))]
     pub write: Bandwidth,
     /// Accesses served concurrently, 1 to 64.
     #[schemars(range(min = 1, max = 64))]
+    #[default = 18]
     pub lanes: u32,
     /// Accesses that the host submits concurrently, 1 to 65,535; more wait in the host.
     #[schemars(range(min = 1, max = 65535))]
+    #[default = 1_024]
     pub queue_depth: u32,
-}
-
-impl Default for Nvme {
-    fn default() -> Self {
-        Nvme {
-            read_latency: Time::from_ns(20_000),
-            write_latency: Time::from_ns(20_000),
-            read: Bandwidth(5e9),
-            write: Bandwidth(3e9),
-            lanes: 18,
-            queue_depth: 1_024,
-        }
-    }
 }
 
 /// The state of an [`Nvme`] device.

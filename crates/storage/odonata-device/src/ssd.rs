@@ -23,39 +23,32 @@ use crate::problem::{positive, within};
 use crate::{Access, Device, FreeTimes, MOST_PARALLEL, Problem, Service};
 
 /// Flash: pages over channels and ways (J. Yoo et al., SIMULTECH 2014). Default: the preset `intel-d3-s4510`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ssd {
     /// Bytes that a die reads or writes at once, 512 B to 1 GiB.
+    #[default(Bytes::kib(4))]
     pub page: Bytes,
     /// Channels, at least 1; channels x ways is at most 64.
     #[schemars(range(min = 1, max = 64))]
+    #[default = 8]
     pub channels: u32,
     /// Dies of a channel, at least 1.
     #[schemars(range(min = 1, max = 64))]
+    #[default = 4]
     pub ways: u32,
     /// R_page: time to read one page, more than 0.
+    #[default(Time::from_ns(118_000))]
     pub page_read: Time,
     /// W_page: time to write one page, more than 0.
+    #[default(Time::from_ns(71_000))]
     pub page_write: Time,
     /// R_ch: time between dispatching reads to two dies.
+    #[default(Time::from_ns(9_601))]
     pub read_switch: Time,
     /// W_ch: time between dispatching writes to two dies.
+    #[default(Time::from_ns(10_074))]
     pub write_switch: Time,
-}
-
-impl Default for Ssd {
-    fn default() -> Self {
-        Ssd {
-            page: Bytes::kib(4),
-            channels: 8,
-            ways: 4,
-            page_read: Time::from_ns(118_000),
-            page_write: Time::from_ns(71_000),
-            read_switch: Time::from_ns(9_601),
-            write_switch: Time::from_ns(10_074),
-        }
-    }
 }
 
 /// The state of an [`Ssd`].

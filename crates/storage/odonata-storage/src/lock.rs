@@ -32,23 +32,15 @@ use serde::{Deserialize, Serialize};
 
 /// Locks on ranges of files, as in Lustre. An access to a range that another node has locked waits until that node
 /// returns the lock, if one of the two accesses writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 pub struct Locks {
     /// Size of a page, at least 1 B. Ranges are rounded outwards to pages, so accesses of two nodes to the same page
     /// conflict even without overlap.
+    #[default(Bytes(4_096))]
     pub granularity: Bytes,
     /// Time that a node needs to return a lock, e.g. to write its cache, in addition to the messages.
     pub revocation: Time,
-}
-
-impl Default for Locks {
-    fn default() -> Self {
-        Locks {
-            granularity: Bytes(4_096),
-            revocation: Time::ZERO,
-        }
-    }
 }
 
 impl Locks {

@@ -160,20 +160,25 @@ impl Serialize for Nodes {
 }
 
 /// How a server handles a request: it moves the data in blocks, several of a request at once.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 pub struct Manager {
     /// Size of the blocks in which data move.
+    #[default(Bytes(1_000_000))]
     pub block: Bytes,
     /// Blocks of one request that may be in flight together, at least 1.
     #[schemars(range(min = 1))]
+    #[default = 4]
     pub pieces_in_flight: u32,
     /// Memory for blocks in transit, over all requests; at least one block.
+    #[default(Bytes(64_000_000_000))]
     pub memory: Bytes,
     /// Size of a request, pull or acknowledgement message.
+    #[default(Bytes(128))]
     pub control_message: Bytes,
     /// Whether every file is an object of its own on the device. If not, all requests access one object from offset 0,
     /// as in the MFNetSim runs; blocks of different clients can then follow each other without a seek.
+    #[default = true]
     pub object_per_file: bool,
     /// The order in which waiting jobs get space, memory or a device.
     pub sharing: Sharing,
@@ -222,42 +227,18 @@ pub enum Acknowledge {
     Memory,
 }
 
-impl Default for Manager {
-    fn default() -> Self {
-        Manager {
-            block: Bytes(1_000_000),
-            pieces_in_flight: 4,
-            memory: Bytes(64_000_000_000),
-            control_message: Bytes(128),
-            object_per_file: true,
-            sharing: Sharing::default(),
-            acknowledge: Acknowledge::default(),
-            extents: false,
-            unwritten: Unwritten::default(),
-        }
-    }
-}
-
 /// How a server drains its data into the file system behind it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 pub struct Drain {
     /// Rate of one server towards the file system.
+    #[default(Bandwidth(1.6e9))]
     pub bandwidth: Bandwidth,
     /// Time from a block's last byte to its acknowledgement, after which the server sends the next block.
+    #[default(Time::from_ns(1_000))]
     pub latency: Time,
     /// Space in use above which a server drains; at most the capacity.
     pub threshold: Bytes,
-}
-
-impl Default for Drain {
-    fn default() -> Self {
-        Drain {
-            bandwidth: Bandwidth(1.6e9),
-            latency: Time::from_ns(1_000),
-            threshold: Bytes::ZERO,
-        }
-    }
 }
 
 /// Which nodes of a group are storage servers.

@@ -90,7 +90,7 @@ mod tree;
 mod work;
 
 pub use algorithm::Algorithm;
-pub use call::Collective;
+pub use call::{Arguments, Collective};
 pub use kind::Kind;
 pub use rules::{Library, OffloadLimits, Rules, choose, choose_in};
 pub use steps::{Sizes, Step, Transfer};

@@ -96,6 +96,7 @@ pub struct ReportColumn {
 ///
 /// [`next`](Program::next) is a pure function of rank and cursor: the same cursor always gives the same operation and
 /// the same next cursor. It is lazy, and allocates nothing: the future of a rank is never stored.
+#[auto_impl::auto_impl(Arc)]
 pub trait Program: Send + Sync + std::fmt::Debug {
     /// Number of ranks of the job.
     fn ranks(&self) -> u32;
@@ -241,100 +242,6 @@ pub trait Program: Send + Sync + std::fmt::Debug {
 
     /// A description, one line: name, layout, sizes.
     fn describe(&self) -> String;
-}
-
-impl<P: Program + ?Sized> Program for Arc<P> {
-    fn ranks(&self) -> u32 {
-        (**self).ranks()
-    }
-
-    fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
-        (**self).next(rank, cursor)
-    }
-
-    fn look_ahead(&self) -> u32 {
-        (**self).look_ahead()
-    }
-
-    fn has_one_stream(&self) -> bool {
-        (**self).has_one_stream()
-    }
-
-    fn under_loggops(&self, params: &LogGops) -> Option<Arc<dyn Program>> {
-        (**self).under_loggops(params)
-    }
-
-    fn iterations(&self) -> Option<u32> {
-        (**self).iterations()
-    }
-
-    fn has_parallelism(&self) -> bool {
-        (**self).has_parallelism()
-    }
-
-    fn parallelism(&self, kind: &OpKind) -> Option<Parallelism> {
-        (**self).parallelism(kind)
-    }
-
-    fn runs_user_code(&self) -> bool {
-        (**self).runs_user_code()
-    }
-
-    fn phases(&self) -> Option<(&[Arc<dyn Program>], u32)> {
-        (**self).phases()
-    }
-
-    fn bytes_per_rank(&self, operations: u64) -> u64 {
-        (**self).bytes_per_rank(operations)
-    }
-
-    fn memory(&self) -> usize {
-        (**self).memory()
-    }
-
-    fn kept(&self) -> usize {
-        (**self).kept()
-    }
-
-    fn next_with(&self, rank: u32, cursor: &mut Cursor, seen: &mut Seen) -> Option<Op> {
-        (**self).next_with(rank, cursor, seen)
-    }
-
-    fn reads_survivors(&self, cursor: &Cursor) -> bool {
-        (**self).reads_survivors(cursor)
-    }
-
-    fn failure(&self, rank: u32, memory: &[u64], now: Time) -> Option<String> {
-        (**self).failure(rank, memory, now)
-    }
-
-    fn clock(&self) -> Option<String> {
-        (**self).clock()
-    }
-
-    fn report(&self, report: u32) -> Option<ReportText> {
-        (**self).report(report)
-    }
-
-    fn broken(&self, rank: u32, cursor: &Cursor) -> Option<String> {
-        (**self).broken(rank, cursor)
-    }
-
-    fn group(&self, rank: u32, comm: Comm) -> Option<Group> {
-        (**self).group(rank, comm)
-    }
-
-    fn bytes(&self, rank: u32, counts: Counts, from: u32, to: u32) -> u64 {
-        (**self).bytes(rank, counts, from, to)
-    }
-
-    fn algorithm(&self, collective: &Collective) -> Option<Algorithm> {
-        (**self).algorithm(collective)
-    }
-
-    fn describe(&self) -> String {
-        (**self).describe()
-    }
 }
 
 /// All operations of one rank from the start, without a clock; for tests, listings and exports.

@@ -1,9 +1,7 @@
 //! Decision rules of the libraries: every threshold from both sides.
 
-use odonata_workload::collective::{Algorithm as A, Kind, Library, Rules, choose};
+use odonata_workload::collective::{Algorithm as A, Arguments, Kind, Library, Rules, choose};
 use odonata_workload::{Collective, Comm, Counts};
-
-const COMM: Comm = Comm::WORLD;
 
 /// A list of `n` blocks with `total` bytes, all in block 1.
 fn with_total(total: u64) -> impl Fn(Counts, u32, u32) -> u64 {
@@ -11,11 +9,7 @@ fn with_total(total: u64) -> impl Fn(Counts, u32, u32) -> u64 {
 }
 
 fn by(library: Library, collective: Collective, ranks: u32) -> A {
-    let rules = Rules {
-        library,
-        ..Rules::default()
-    };
-    choose(&collective, ranks, &rules, &with_total(0))
+    listed(library, collective, 0, ranks)
 }
 
 fn mpich(collective: Collective, ranks: u32) -> A {
@@ -34,99 +28,58 @@ fn listed(library: Library, collective: Collective, total: u64, ranks: u32) -> A
     choose(&collective, ranks, &rules, &with_total(total))
 }
 
+const fn call(kind: Kind, bytes: u64, count: u64) -> Collective {
+    let arguments = Arguments {
+        bytes,
+        count,
+        ..Arguments::NONE
+    };
+    kind.call(Comm::WORLD, arguments)
+}
+
 const fn barrier() -> Collective {
-    Collective::Barrier { comm: COMM }
+    call(Kind::Barrier, 0, 0)
 }
 
 const fn allreduce(bytes: u64, count: u64) -> Collective {
-    Collective::Allreduce {
-        comm: COMM,
-        bytes,
-        count,
-    }
+    call(Kind::Allreduce, bytes, count)
 }
 
 const fn broadcast(bytes: u64) -> Collective {
-    Collective::Broadcast {
-        comm: COMM,
-        root: 0,
-        bytes,
-    }
+    call(Kind::Broadcast, bytes, 0)
 }
 
 const fn reduce(bytes: u64, count: u64) -> Collective {
-    Collective::Reduce {
-        comm: COMM,
-        root: 0,
-        bytes,
-        count,
-    }
+    call(Kind::Reduce, bytes, count)
 }
 
 const fn gather(bytes: u64) -> Collective {
-    Collective::Gather {
-        comm: COMM,
-        root: 0,
-        bytes,
-    }
+    call(Kind::Gather, bytes, 0)
 }
 
 const fn scatter(bytes: u64) -> Collective {
-    Collective::Scatter {
-        comm: COMM,
-        root: 0,
-        bytes,
-    }
+    call(Kind::Scatter, bytes, 0)
 }
 
 const fn allgather(bytes: u64) -> Collective {
-    Collective::Allgather { comm: COMM, bytes }
+    call(Kind::Allgather, bytes, 0)
 }
 
 const fn alltoall(bytes: u64) -> Collective {
-    Collective::Alltoall { comm: COMM, bytes }
+    call(Kind::Alltoall, bytes, 0)
 }
 
 const fn block(bytes: u64) -> Collective {
-    Collective::ReduceScatterBlock {
-        comm: COMM,
-        bytes,
-        count: bytes,
-    }
+    call(Kind::ReduceScatterBlock, bytes, bytes)
 }
 
-const ALLGATHERV: Collective = Collective::Allgatherv {
-    comm: COMM,
-    counts: Counts(0),
-};
-const REDUCE_SCATTER: Collective = Collective::ReduceScatter {
-    comm: COMM,
-    counts: Counts(0),
-};
-const ALLTOALLV: Collective = Collective::Alltoallv {
-    comm: COMM,
-    counts: Counts(0),
-};
-const GATHERV: Collective = Collective::Gatherv {
-    comm: COMM,
-    root: 0,
-    counts: Counts(0),
-};
-const SCATTERV: Collective = Collective::Scatterv {
-    comm: COMM,
-    root: 0,
-    counts: Counts(0),
-};
-const SCAN: Collective = Collective::Scan {
-    comm: COMM,
-    bytes: 8,
-    count: 1,
-};
-const EXSCAN: Collective = Collective::Exscan {
-    comm: COMM,
-    bytes: 8,
-    count: 1,
-};
+const ALLGATHERV: Collective = call(Kind::Allgatherv, 0, 0);
+const REDUCE_SCATTER: Collective = call(Kind::ReduceScatter, 0, 0);
+const ALLTOALLV: Collective = call(Kind::Alltoallv, 0, 0);
+const GATHERV: Collective = call(Kind::Gatherv, 0, 0);
+const SCATTERV: Collective = call(Kind::Scatterv, 0, 0);
+const SCAN: Collective = call(Kind::Scan, 8, 1);
+const EXSCAN: Collective = call(Kind::Exscan, 8, 1);
 
 #[test]
 fn thresholds_are_those_of_mpich() {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{LISTS, algorithms, collectives, known_to, listed};
-use odonata_workload::collective::{Algorithm, Kind, Rules, Step, choose, step};
+use odonata_workload::collective::{Algorithm, Arguments, Kind, Rules, Step, choose, step};
 use odonata_workload::{Collective, Comm, Counts};
 
 const COMM: Comm = Comm::WORLD;
@@ -375,50 +375,29 @@ fn the_largest_communicators_do_not_overflow() {
     for ranks in [u32::MAX, u32::MAX - 1, 1 << 31, (1 << 31) + 1] {
         let root = ranks - 1;
         let count = 1 << 48;
-        let calls = [
-            barrier(),
-            allreduce(big, count),
-            broadcast(root, u64::MAX),
-            Collective::Reduce {
-                comm: COMM,
-                root,
-                bytes: big,
-                count,
-            },
-            Collective::Gather {
-                comm: COMM,
-                root,
-                bytes: big,
-            },
-            Collective::Scatter {
-                comm: COMM,
-                root,
-                bytes: big,
-            },
-            Collective::Gatherv {
-                comm: COMM,
-                root,
-                counts: Counts(0),
-            },
-            Collective::Allgather { comm: COMM, bytes: big },
-            Collective::ReduceScatterBlock {
-                comm: COMM,
-                bytes: big,
-                count,
-            },
-            Collective::Scan {
-                comm: COMM,
-                bytes: big,
-                count,
-            },
-            Collective::Alltoall { comm: COMM, bytes: big },
-            Collective::Alltoallv {
-                comm: COMM,
-                counts: Counts(0),
-            },
+        let arguments = Arguments {
+            root,
+            bytes: big,
+            count,
+            counts: Counts(0),
+        };
+        let kinds = [
+            Kind::Barrier,
+            Kind::Allreduce,
+            Kind::Reduce,
+            Kind::Gather,
+            Kind::Scatter,
+            Kind::Gatherv,
+            Kind::Allgather,
+            Kind::ReduceScatterBlock,
+            Kind::Scan,
+            Kind::Alltoall,
+            Kind::Alltoallv,
         ];
+        let calls = kinds.map(|kind| kind.call(COMM, arguments));
+        let calls: Vec<_> = calls.into_iter().chain([broadcast(root, u64::MAX)]).collect();
         for rank in [0, 1, ranks / 2, ranks - 2, ranks - 1] {
-            for collective in calls {
+            for &collective in &calls {
                 for algorithm in algorithms(&collective, ranks) {
                     for index in (0..70).chain([ranks - 3, ranks - 2, ranks - 1, u32::MAX]) {
                         if let Some(step) = step(&collective, algorithm, rank, ranks, index, &sizes) {

@@ -1,7 +1,8 @@
 //! Calls in the text for the back end, as operations.
 
 use odonata_units::Time;
-use odonata_workload::{Collective, Comm, FILE_BITS, OpKind, Request, Source, Tag};
+use odonata_workload::collective::{Arguments, Kind};
+use odonata_workload::{Collective, Comm, Counts, FILE_BITS, OpKind, Request, Source, Tag};
 
 use super::super::eval::Env;
 use super::super::functions::{OVERFLOW, Value, to_int};
@@ -63,35 +64,23 @@ pub(super) fn operation(call: &Call, numbers: Numbers, tasks: u32, named: u32) -
     };
     let file = || file_number(numbers[0].ok_or("ANY where a number is expected")?);
     let request = Request(NAMED + call.request.unwrap_or(0));
+    let collective = |kind: Kind, root: Option<usize>| -> Value<OpKind> {
+        let arguments = Arguments {
+            root: root.map_or(Ok(0), rank)?,
+            bytes: total(0)?,
+            count: positive(0)?,
+            counts: Counts(0),
+        };
+        Ok(OpKind::Collective(kind.call(comm, arguments)))
+    };
     Ok(match call.callee {
-        Callee::Allreduce => OpKind::Collective(Collective::Allreduce {
-            comm,
-            bytes: total(0)?,
-            count: positive(0)?,
-        }),
-        Callee::Reduce => OpKind::Collective(Collective::Reduce {
-            comm,
-            root: rank(2)?,
-            bytes: total(0)?,
-            count: positive(0)?,
-        }),
-        Callee::Bcast => OpKind::Collective(Collective::Broadcast {
-            comm,
-            root: rank(2)?,
-            bytes: total(0)?,
-        }),
-        Callee::Alltoall => OpKind::Collective(Collective::Alltoall { comm, bytes: total(0)? }),
-        Callee::Allgather => OpKind::Collective(Collective::Allgather { comm, bytes: total(0)? }),
-        Callee::Gather => OpKind::Collective(Collective::Gather {
-            comm,
-            root: rank(4)?,
-            bytes: total(0)?,
-        }),
-        Callee::Scatter => OpKind::Collective(Collective::Scatter {
-            comm,
-            root: rank(4)?,
-            bytes: total(0)?,
-        }),
+        Callee::Allreduce => collective(Kind::Allreduce, None)?,
+        Callee::Reduce => collective(Kind::Reduce, Some(2))?,
+        Callee::Bcast => collective(Kind::Broadcast, Some(2))?,
+        Callee::Alltoall => collective(Kind::Alltoall, None)?,
+        Callee::Allgather => collective(Kind::Allgather, None)?,
+        Callee::Gather => collective(Kind::Gather, Some(4))?,
+        Callee::Scatter => collective(Kind::Scatter, Some(4))?,
         Callee::Barrier => OpKind::Collective(Collective::Barrier { comm }),
         Callee::Send => OpKind::Send {
             to: rank(2)?,

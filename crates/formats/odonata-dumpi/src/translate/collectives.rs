@@ -1,5 +1,6 @@
 //! Collectives: their operations and the sizes of each member.
 
+use odonata_workload::collective::{Arguments, Kind};
 use odonata_workload::{Collective, Comm, Counts};
 
 use super::Blocks;
@@ -35,66 +36,37 @@ pub(super) fn blocks(sizes: Sizes, record: &Record, me: u32) -> Option<Blocks> {
 
 /// The call of `record`; `None` if its root is not in the communicator.
 pub(super) fn call(sizes: Sizes, record: &Record, of: CommOf, list: u32) -> Option<Collective> {
-    let (comm, counts) = (Comm(of.number), Counts(list));
-    let count = u64::from(record.int(Arg::Count).max(0) as u32);
-    let bytes = sizes.bytes(record, Arg::Count, Arg::Type);
-    let root = || {
-        u32::try_from(record.int(Arg::Root))
-            .ok()
-            .filter(|&root| root < of.peers)
-    };
     let at_root = record.int(Arg::Rank) == record.int(Arg::Root);
+    let bytes = || sizes.bytes(record, Arg::Count, Arg::Type);
     let sent = || sizes.bytes(record, Arg::Scount, Arg::Stype);
     let received = || sizes.bytes(record, Arg::Rcount, Arg::Rtype);
-    Some(match record.label {
-        l::BARRIER => Collective::Barrier { comm },
-        l::BCAST => Collective::Broadcast {
-            comm,
-            root: root()?,
-            bytes,
-        },
-        l::REDUCE => Collective::Reduce {
-            comm,
-            root: root()?,
-            bytes,
-            count,
-        },
-        l::ALLREDUCE => Collective::Allreduce { comm, bytes, count },
-        l::SCAN => Collective::Scan { comm, bytes, count },
-        l::EXSCAN => Collective::Exscan { comm, bytes, count },
-        l::GATHER => Collective::Gather {
-            comm,
-            root: root()?,
-            bytes: if at_root { received() } else { sent() },
-        },
-        l::SCATTER => Collective::Scatter {
-            comm,
-            root: root()?,
-            bytes: if at_root { sent() } else { received() },
-        },
-        l::ALLGATHER => Collective::Allgather {
-            comm,
-            bytes: received(),
-        },
-        l::ALLTOALL => Collective::Alltoall {
-            comm,
-            bytes: received(),
-        },
-        l::GATHERV => Collective::Gatherv {
-            comm,
-            root: root()?,
-            counts,
-        },
-        l::SCATTERV => Collective::Scatterv {
-            comm,
-            root: root()?,
-            counts,
-        },
-        l::ALLGATHERV => Collective::Allgatherv { comm, counts },
-        l::REDUCE_SCATTER => Collective::ReduceScatter { comm, counts },
-        l::ALLTOALLV | l::ALLTOALLW => Collective::Alltoallv { comm, counts },
+    let (kind, bytes) = match record.label {
+        l::BARRIER => (Kind::Barrier, 0),
+        l::BCAST => (Kind::Broadcast, bytes()),
+        l::REDUCE => (Kind::Reduce, bytes()),
+        l::ALLREDUCE => (Kind::Allreduce, bytes()),
+        l::SCAN => (Kind::Scan, bytes()),
+        l::EXSCAN => (Kind::Exscan, bytes()),
+        l::GATHER => (Kind::Gather, if at_root { received() } else { sent() }),
+        l::SCATTER => (Kind::Scatter, if at_root { sent() } else { received() }),
+        l::ALLGATHER => (Kind::Allgather, received()),
+        l::ALLTOALL => (Kind::Alltoall, received()),
+        l::GATHERV => (Kind::Gatherv, 0),
+        l::SCATTERV => (Kind::Scatterv, 0),
+        l::ALLGATHERV => (Kind::Allgatherv, 0),
+        l::REDUCE_SCATTER => (Kind::ReduceScatter, 0),
+        l::ALLTOALLV | l::ALLTOALLW => (Kind::Alltoallv, 0),
         _ => return None,
-    })
+    };
+    let root = u32::try_from(record.int(Arg::Root)).unwrap_or(u32::MAX);
+    let arguments = Arguments {
+        root,
+        bytes,
+        count: u64::from(record.int(Arg::Count).max(0) as u32),
+        counts: Counts(list),
+    };
+    let call = kind.call(Comm(of.number), arguments);
+    (root < of.peers || call.root().is_none()).then_some(call)
 }
 
 /// Whether a creating call returned a communicator in `handle`: neither error nor null.

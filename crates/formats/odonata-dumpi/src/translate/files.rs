@@ -216,16 +216,7 @@ impl Translator<'_> {
     }
 
     fn bind_file(&mut self, record: &Record, number: u32, what: For) {
-        let handle = Handle {
-            what,
-            number,
-            transfer: Some(number),
-            cancelled: false,
-            wild: false,
-            object: WORLD,
-            persistent: None,
-            inside: false,
-        };
+        let handle = Handle::begun(what, number, WORLD);
         self.bind(record.int(Arg::Ioreq), handle);
     }
 

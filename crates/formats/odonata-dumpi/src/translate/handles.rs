@@ -41,6 +41,20 @@ pub(super) struct Description {
 }
 
 impl Handle {
+    /// Of a transfer that begins at once, number `number`.
+    pub(super) fn begun(what: For, number: u32, object: u32) -> Handle {
+        Handle {
+            what,
+            number,
+            transfer: Some(number),
+            cancelled: false,
+            wild: false,
+            object,
+            persistent: None,
+            inside: false,
+        }
+    }
+
     /// Whether it is a nonpersistent send.
     fn is_send(&self) -> bool {
         matches!(self.what, For::Send | For::Buffered) && self.persistent.is_none()

@@ -171,20 +171,11 @@ impl Translator<'_> {
 
     fn isend(&mut self, record: &Record) {
         let number = self.number();
-        let handle = Handle {
-            what: if record.label == l::IBSEND {
-                For::Buffered
-            } else {
-                For::Send
-            },
-            number,
-            transfer: Some(number),
-            cancelled: false,
-            wild: false,
-            object: self.object(record.int(Arg::Comm)),
-            persistent: None,
-            inside: false,
+        let what = match record.label {
+            l::IBSEND => For::Buffered,
+            _ => For::Send,
         };
+        let handle = Handle::begun(what, number, self.object(record.int(Arg::Comm)));
         self.bind(record.int(Arg::Req), handle);
         let description = Description {
             peer: record.int(Arg::Dest),
@@ -198,14 +189,8 @@ impl Translator<'_> {
         let number = self.number();
         let (peer, tag) = (record.int(Arg::Source), record.int(Arg::Tag));
         let handle = Handle {
-            what: For::Receive,
-            number,
-            transfer: Some(number),
-            cancelled: false,
             wild: peer == ANY || tag == ANY,
-            object: self.object(record.int(Arg::Comm)),
-            persistent: None,
-            inside: false,
+            ..Handle::begun(For::Receive, number, self.object(record.int(Arg::Comm)))
         };
         self.bind(record.int(Arg::Req), handle);
         let bytes = self.room(record, Arg::Count, Arg::Type);
@@ -277,20 +262,18 @@ impl Translator<'_> {
         if record.label == l::SSEND_INIT {
             self.odd(Oddity::Synchronous);
         }
+        let what = match record.label {
+            l::RECV_INIT => For::Receive,
+            l::BSEND_INIT => For::Buffered,
+            _ => For::Send,
+        };
         let handle = Handle {
-            what: match record.label {
-                l::RECV_INIT => For::Receive,
-                l::BSEND_INIT => For::Buffered,
-                _ => For::Send,
-            },
-            number,
             transfer: None,
-            cancelled: false,
             wild,
-            object: self.object(record.int(Arg::Comm)),
             persistent: Some(Description { peer, tag, bytes }),
             // Each start may match a different message.
             inside: !wild && !buffered,
+            ..Handle::begun(what, number, self.object(record.int(Arg::Comm)))
         };
         self.bind(record.int(Arg::Req), handle);
         let Some(of) = self.known(record.int(Arg::Comm)) else {

@@ -2,6 +2,7 @@
 
 use super::*;
 use odonata_engine::RollbackCheck;
+use odonata_workload::collective::choice::AlgorithmSizes;
 use odonata_workload::collective::{Algorithm as Way, Kind, Library, choose, step};
 use odonata_workload::{Collective, Counts};
 
@@ -125,18 +126,17 @@ fn collectives_complete_by_the_decisions_of_every_library() {
 
 #[test]
 fn collectives_complete_by_every_algorithm() {
-    let sized = |way| match way {
-        Way::Chain { .. } => Way::Chain { segment: 1_000 },
-        Way::Binary { .. } => Way::Binary { segment: 1_000 },
-        Way::SplitBinary { .. } => Way::SplitBinary { segment: 1_000 },
-        Way::SegmentedBinomial { .. } => Way::SegmentedBinomial { segment: 1_000 },
-        Way::SegmentedRing { .. } => Way::SegmentedRing { segment: 1_000 },
-        Way::LinearSync { .. } => Way::LinearSync { segment: 1_000 },
-        Way::Scattered { .. } => Way::Scattered { window: 3 },
-        way => way,
+    let sizes = AlgorithmSizes {
+        segment: 1_000,
+        window: 3,
+        radix: 2,
     };
     for kind in Kind::ALL {
-        for way in Way::ALL.into_iter().filter(|way| way.serves(kind)).map(sized) {
+        for way in Way::ALL
+            .into_iter()
+            .filter(|way| way.serves(kind))
+            .map(|way| way.sized(sizes))
+        {
             for ranks in [3, 8, 13] {
                 let calls: Vec<_> = calls(ranks).into_iter().filter(|call| call.which() == kind).collect();
                 carry_out(ranks, &calls, Rules::default().with(kind, way));
@@ -153,11 +153,7 @@ fn sends_posted_together_are_spaced_by_the_send_overhead() {
     let mpi = &mut setup.params.mpi;
     (mpi.send_overhead, mpi.recv_overhead) = (Time::from_ns(70), Time::from_ns(30));
     (mpi.send_delay, mpi.send_per_byte) = (Time::from_ns(100), PerByte(0.0));
-    let call = OpKind::Collective(Collective::Broadcast {
-        comm: COMM,
-        root: 0,
-        bytes: 8,
-    });
+    let call = OpKind::Collective(broadcast(0, 8));
     let machine = setup.script(vec![sequence([call]); 4], &[3; 4]).complete();
     // 100 ns of software, 400 ns + 8 B / (10 GB/s), 30 ns of receive overhead.
     let way = Time::from_ns(100) + Time::from_ns(400) + Time(800) + Time::from_ns(30);

@@ -9,31 +9,11 @@ const COMM: Comm = Comm::WORLD;
 fn all() -> [Collective; 6] {
     [
         Collective::Barrier { comm: COMM },
-        Collective::Broadcast {
-            comm: COMM,
-            root: 1,
-            bytes: 100,
-        },
-        Collective::Broadcast {
-            comm: COMM,
-            root: 0,
-            bytes: 100_000,
-        },
-        Collective::Broadcast {
-            comm: COMM,
-            root: 1,
-            bytes: 600_000,
-        },
-        Collective::Allreduce {
-            comm: COMM,
-            bytes: 8,
-            count: 1,
-        },
-        Collective::Allreduce {
-            comm: COMM,
-            bytes: 100_000,
-            count: 12_500,
-        },
+        broadcast(1, 100),
+        broadcast(0, 100_000),
+        broadcast(1, 600_000),
+        allreduce(8, 1),
+        allreduce(100_000, 12_500),
     ]
 }
 
@@ -86,11 +66,7 @@ fn overheads_of_a_collective_are_paid_at_every_step() {
     let mpi = &mut setup.params.mpi;
     (mpi.send_overhead, mpi.recv_overhead) = (Time::from_ns(70), Time::from_ns(30));
     (mpi.send_delay, mpi.send_per_byte) = (Time::from_ns(100), PerByte(0.0));
-    let sum = OpKind::Collective(Collective::Allreduce {
-        comm: COMM,
-        bytes: 8,
-        count: 1,
-    });
+    let sum = OpKind::Collective(allreduce(8, 1));
     let machine = setup.script(vec![sequence([sum]), sequence([sum])], &[3, 3]).complete();
     // 100 ns of software, 400 ns + 8 B / (10 GB/s).
     assert_eq!(machine.hosts.metrics(0, 0).end.0, 100 * NS + 400 * NS + 800 + 30 * NS);

@@ -85,13 +85,7 @@ fn a_request_that_is_never_waited_for_is_reported_with_its_operation() {
         let freed = ends_with(threshold, vec![isend(1, 0, 8, 4), FREE], vec![recv(0, 0, 8)]);
         assert_eq!(freed, HostOutcome::Completed);
     }
-    let nobody = OpKind::Isend {
-        to: PROC_NULL,
-        tag: 0,
-        bytes: 8,
-        comm: Comm::WORLD,
-        request: Request(2),
-    };
+    let nobody = isend(PROC_NULL, 0, 8, 2);
     let text = "job \"job 0\" rank 1: request 2, a message to or from no rank (operation 0), was never waited for";
     assert_eq!(ends(vec![], vec![nobody]), left_behind(text));
 }
@@ -105,11 +99,7 @@ fn a_non_blocking_collective_not_called_by_all_ranks_fails_the_run() {
     assert!(text.contains("rank 1 has ended"), "{text}");
     // If the calling rank only receives, no message shows the call.
     let broadcast = OpKind::Icollective {
-        collective: Collective::Broadcast {
-            comm: Comm::WORLD,
-            root: 0,
-            bytes: 8,
-        },
+        collective: broadcast(0, 8),
         request: Request(4),
     };
     let HostOutcome::Failed { kind, text } = ends(vec![], vec![broadcast]) else {

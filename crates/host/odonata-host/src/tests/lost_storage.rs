@@ -4,7 +4,7 @@ use super::lost_time::{end, lost, setup, to_others};
 use super::*;
 use odonata_blame::lost::Kind;
 use odonata_storage::{METADATA_CALLS, MetadataParams};
-use odonata_workload::{Collective, FileCall};
+use odonata_workload::FileCall;
 
 /// One rank writes before an all-reduce, and the piece of another job is ahead of its own at the device: all ranks lose
 /// the same time.
@@ -15,11 +15,7 @@ fn a_straggler_at_a_storage_server_delays_all_ranks_that_wait_for_it() {
         offset: 0,
         bytes: 900,
     };
-    let sum = OpKind::Collective(Collective::Allreduce {
-        comm: Comm::WORLD,
-        bytes: 8,
-        count: 1,
-    });
+    let sum = OpKind::Collective(allreduce(8, 1));
     let ranks: Vec<Vec<Op>> = (0..4)
         .map(|rank| match rank {
             0 => sequence([compute(300), write, sum]),

@@ -150,11 +150,7 @@ fn matching_agrees_with_the_slow_matcher_on_random_histories() {
 
 #[test]
 fn a_wildcard_receive_never_takes_the_message_of_a_collective() {
-    let sum = OpKind::Collective(odonata_workload::Collective::Allreduce {
-        comm: Comm::WORLD,
-        bytes: 8,
-        count: 1,
-    });
+    let sum = OpKind::Collective(allreduce(8, 1));
     let any = OpKind::Irecv {
         from: Source::Any,
         tag: Tag::Any,

@@ -515,11 +515,7 @@ fn sums_and_copies_of_a_collective_follow_its_messages() {
         mpi.collectives.allreduce = odonata_workload::collective::choice::Allreduce::Ring;
         params.rules = params.mpi.rules();
     });
-    let allreduce = Collective::Allreduce {
-        comm: Comm::WORLD,
-        bytes: 800,
-        count: 100,
-    };
+    let allreduce = allreduce(800, 100);
     for rank in 0..ranks {
         library.call(Time::ZERO, rank, OpKind::Collective(allreduce));
     }

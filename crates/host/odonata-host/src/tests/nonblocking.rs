@@ -54,11 +54,7 @@ fn several_collectives_run_concurrently_and_are_waited_for_in_any_order() {
             setup.algorithm = Algorithm::Valiant;
             let n = 6u32;
             let rank = |r: u32| {
-                let broadcast = Collective::Broadcast {
-                    comm: Comm::WORLD,
-                    root: 3,
-                    bytes: 50_000,
-                };
+                let broadcast = broadcast(3, 50_000);
                 // A small collective after a large one overtakes it in the network.
                 let calls = [
                     start(sum(200_000), 0),

@@ -4,12 +4,7 @@ use super::*;
 
 #[test]
 fn a_receive_without_message_is_reported_with_rank_operation_and_time() {
-    let stuck = OpKind::Recv {
-        from: Source::Rank(1),
-        tag: Tag::Is(7),
-        bytes: 8,
-        comm: Comm::WORLD,
-    };
+    let stuck = recv(1, 7, 8);
     let machine = Setup::new()
         .script(
             vec![sequence([compute(300), stuck]), sequence([send(0, 6, 8)])],
@@ -97,11 +92,7 @@ fn operations_on_unknown_ranks_or_servers_are_reported() {
         text.contains("Send to 2 tag 0 (world) (operation 0): the job has ranks 0 to 1"),
         "{text}"
     );
-    let (kind, text) = run(OpKind::Collective(odonata_workload::Collective::Broadcast {
-        comm: Comm::WORLD,
-        root: 5,
-        bytes: 1,
-    }));
+    let (kind, text) = run(OpKind::Collective(broadcast(5, 1)));
     assert_eq!(kind, FailureKind::InvalidOperation);
     assert!(text.contains("broadcast from rank 5"), "{text}");
     let (kind, text) = run(OpKind::Write {

@@ -11,6 +11,37 @@ const COMMS: [Comm; 4] = [Comm::WORLD, Comm(1), Comm(2), Comm(3)];
 const ANY_TAG: Comm = Comm(20);
 const ANYTHING: u32 = 30;
 
+/// A receive of a message of any length.
+fn recv_on(from: Source, tag: Tag, comm: Comm) -> OpKind {
+    let bytes = LARGEST;
+    OpKind::Recv { from, tag, bytes, comm }
+}
+
+/// The same without blocking.
+fn irecv_on(from: Source, tag: Tag, comm: Comm, request: Request) -> OpKind {
+    OpKind::Irecv {
+        from,
+        tag,
+        bytes: LARGEST,
+        comm,
+        request,
+    }
+}
+
+fn probe(from: Source, tag: Tag, comm: Comm) -> OpKind {
+    OpKind::Probe { from, tag, comm }
+}
+
+fn isend_on(comm: Comm, to: u32, tag: u32, bytes: u64, request: Request) -> OpKind {
+    OpKind::Isend {
+        to,
+        tag,
+        bytes,
+        comm,
+        request,
+    }
+}
+
 /// A generator of random programs.
 pub(super) struct ProgramGenerator {
     random: Stream,
@@ -122,13 +153,7 @@ impl ProgramGenerator {
         // A rank that sends to itself must post the receive first.
         if a == b || receive == 0 {
             let request = self.fresh(b, 1);
-            receiver.push(OpKind::Irecv {
-                from,
-                tag: wanted,
-                bytes: LARGEST,
-                comm,
-                request,
-            });
+            receiver.push(irecv_on(from, wanted, comm, request));
             afterwards.push(OpKind::Wait { request });
         } else if receive == 1 {
             let request = self.fresh(b, 1);
@@ -152,18 +177,9 @@ impl ProgramGenerator {
                     tag: wanted,
                     comm,
                 });
-                receiver.push(OpKind::Probe {
-                    from,
-                    tag: wanted,
-                    comm,
-                });
+                receiver.push(probe(from, wanted, comm));
             }
-            receiver.push(OpKind::Recv {
-                from,
-                tag: wanted,
-                bytes: LARGEST,
-                comm,
-            });
+            receiver.push(recv_on(from, wanted, comm));
         }
         receiver.into_iter().for_each(|kind| self.add(b, kind));
         let to = ends[1];
@@ -172,16 +188,7 @@ impl ProgramGenerator {
             1 => self.add(a, OpKind::Ssend { to, tag, bytes, comm }),
             2 => {
                 let request = self.fresh(a, 1);
-                self.add(
-                    a,
-                    OpKind::Isend {
-                        to,
-                        tag,
-                        bytes,
-                        comm,
-                        request,
-                    },
-                );
+                self.add(a, isend_on(comm, to, tag, bytes, request));
                 if self.random.below(2) == 0 {
                     self.add(a, OpKind::RequestFree { request });
                 }
@@ -266,21 +273,8 @@ impl ProgramGenerator {
                 comm,
                 request: first,
             };
-            let send = OpKind::Isend {
-                to,
-                tag,
-                bytes,
-                comm,
-                request: Request(first.0 + 1),
-            };
-            for kind in [
-                null,
-                receive,
-                send,
-                OpKind::Compute {
-                    duration: Time::from_ns(300),
-                },
-            ] {
+            let send = isend_on(comm, to, tag, bytes, Request(first.0 + 1));
+            for kind in [null, receive, send, compute(300)] {
                 self.add(rank, kind);
             }
             match way {
@@ -368,6 +362,7 @@ impl ProgramGenerator {
         for _ in 0..3 + self.random.below(8) {
             let [a, b] = [0, 1].map(|_| self.random.below(self.n));
             let (bytes, tag, comm) = (self.size(), self.random.below(2), Comm::WORLD);
+            let to = b;
             let wild = self.random.below(3) == 0;
             let from = if wild { Source::Any } else { Source::Rank(a) };
             let wanted = if self.random.below(3) == 0 {
@@ -376,57 +371,23 @@ impl ProgramGenerator {
                 Tag::Is(tag)
             };
             let receive = match self.random.below(4) {
-                0 => OpKind::Irecv {
-                    from,
-                    tag: wanted,
-                    bytes: LARGEST,
-                    comm,
-                    request: self.fresh(b, 1),
-                },
-                _ => OpKind::Recv {
-                    from,
-                    tag: wanted,
-                    bytes: LARGEST,
-                    comm,
-                },
+                0 => irecv_on(from, wanted, comm, self.fresh(b, 1)),
+                _ => recv_on(from, wanted, comm),
             };
             let send = match self.random.below(4) {
-                0 => OpKind::Ssend {
-                    to: b,
-                    tag,
-                    bytes,
-                    comm,
-                },
-                1 => OpKind::Isend {
-                    to: b,
-                    tag,
-                    bytes,
-                    comm,
-                    request: self.fresh(a, 1),
-                },
+                0 => OpKind::Ssend { to, tag, bytes, comm },
+                1 => isend_on(comm, to, tag, bytes, self.fresh(a, 1)),
                 2 => OpKind::Issend {
-                    to: b,
+                    to,
                     tag,
                     bytes,
                     comm,
                     request: self.fresh(a, 1),
                 },
-                _ => OpKind::Send {
-                    to: b,
-                    tag,
-                    bytes,
-                    comm,
-                },
+                _ => OpKind::Send { to, tag, bytes, comm },
             };
             if self.random.below(4) == 0 {
-                self.add(
-                    b,
-                    OpKind::Probe {
-                        from,
-                        tag: wanted,
-                        comm,
-                    },
-                );
+                self.add(b, probe(from, wanted, comm));
             }
             self.add(a, send);
             self.add(b, receive);
@@ -471,13 +432,7 @@ impl ProgramGenerator {
                 let kind = match self.random.below(12) {
                     0 | 1 => OpKind::Send { to, tag, bytes, comm },
                     2 => OpKind::Ssend { to, tag, bytes, comm },
-                    3 => OpKind::Isend {
-                        to,
-                        tag,
-                        bytes,
-                        comm,
-                        request: self.fresh(rank, 1),
-                    },
+                    3 => isend_on(comm, to, tag, bytes, self.fresh(rank, 1)),
                     4 => OpKind::Sendrecv {
                         to,
                         send_tag: tag,
@@ -487,24 +442,9 @@ impl ProgramGenerator {
                         recv_bytes: LARGEST,
                         comm,
                     },
-                    5..8 => OpKind::Recv {
-                        from,
-                        tag: wanted,
-                        bytes: LARGEST,
-                        comm,
-                    },
-                    8 => OpKind::Irecv {
-                        from,
-                        tag: wanted,
-                        bytes: LARGEST,
-                        comm,
-                        request: self.fresh(rank, 1),
-                    },
-                    9 => OpKind::Probe {
-                        from,
-                        tag: wanted,
-                        comm,
-                    },
+                    5..8 => recv_on(from, wanted, comm),
+                    8 => irecv_on(from, wanted, comm, self.fresh(rank, 1)),
+                    9 => probe(from, wanted, comm),
                     10 => OpKind::WaitAny { first, count },
                     _ => OpKind::WaitAll { first, count },
                 };

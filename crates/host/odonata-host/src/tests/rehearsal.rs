@@ -52,11 +52,7 @@ pub(super) fn everything() -> Setup {
             isend(right, 0, 100, 2),
             isend(left, 1, 20_000, 3),
             wait_all(4),
-            collective(Collective::Allreduce {
-                comm: Comm::WORLD,
-                bytes: 8,
-                count: 1,
-            }),
+            collective(allreduce(8, 1)),
             OpKind::Write {
                 file: u64::from(r),
                 offset: 0,

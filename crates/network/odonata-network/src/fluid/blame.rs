@@ -25,7 +25,7 @@ use odonata_engine::{GrowableStore, NIL, Time};
 use odonata_topology::Topology;
 
 /// A flow in the ledger.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, smart_default::SmartDefault)]
 struct Entry {
     owner: Traffic,
     /// Its fraction of the message.
@@ -34,27 +34,14 @@ struct Entry {
     alone: f64,
     /// The recorded rate, and the bottleneck.
     rate: f64,
+    #[default(NIL)]
     bottleneck: u32,
     /// The link at which it waits behind another message, that message's owner, and the start of the wait; NIL without
     /// a wait.
+    #[default(NIL)]
     behind: u32,
     by: Traffic,
     since: Time,
-}
-
-impl Default for Entry {
-    fn default() -> Entry {
-        Entry {
-            owner: 0,
-            part: 0.0,
-            alone: 0.0,
-            rate: 0.0,
-            bottleneck: NIL,
-            behind: NIL,
-            by: 0,
-            since: Time::ZERO,
-        }
-    }
 }
 
 impl Entry {

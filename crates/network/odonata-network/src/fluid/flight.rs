@@ -10,13 +10,16 @@ use odonata_engine::{NIL, Time};
 const ROUNDING: f64 = 1e-6;
 
 /// A message being sent, or the part of it on one path.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, smart_default::SmartDefault)]
 pub(super) struct Flight {
     /// The slot of the message, or NIL.
+    #[default(NIL)]
     pub(super) message: u32,
     /// The next flow of its message.
+    #[default(NIL)]
     pub(super) next: u32,
     /// The link for which it waits behind others of its queue; NIL without a wait.
+    #[default(NIL)]
     pub(super) behind: u32,
     /// Whether it has not started, and the time before which it cannot.
     pub(super) held: bool,
@@ -26,6 +29,7 @@ pub(super) struct Flight {
     /// Whether its path depends on loads.
     pub(super) adaptive: bool,
     /// Its fraction of the message.
+    #[default = 1.0]
     pub(super) part: f64,
     /// Rate in bytes per picosecond: alone, and now.
     pub(super) demand: f64,
@@ -41,45 +45,19 @@ pub(super) struct Flight {
     pub(super) backlog: f64,
     pub(super) filled: Time,
     /// When no bytes are left, and its next event.
+    #[default(Time::NEVER)]
     pub(super) due: Time,
+    #[default(Time::NEVER)]
     pub(super) scheduled: Time,
     /// The latency of its path, and since when it uses the path.
     pub(super) latency: Time,
     pub(super) laid: Time,
     /// How long it keeps that path.
+    #[default(KEPT)]
     pub(super) kept: Time,
     /// When to look for another path; never without a bottleneck that adaptive routing can avoid.
+    #[default(Time::NEVER)]
     pub(super) look: Time,
-}
-
-impl Default for Flight {
-    fn default() -> Flight {
-        Flight {
-            message: NIL,
-            next: NIL,
-            behind: NIL,
-            held: false,
-            starts: Time::ZERO,
-            number: 0,
-            adaptive: false,
-            part: 1.0,
-            demand: 0.0,
-            rate: 0.0,
-            from: 0,
-            bytes: 0,
-            counted: 0,
-            left: 0.0,
-            since: Time::ZERO,
-            backlog: 0.0,
-            filled: Time::ZERO,
-            due: Time::NEVER,
-            scheduled: Time::NEVER,
-            latency: Time::ZERO,
-            laid: Time::ZERO,
-            kept: KEPT,
-            look: Time::NEVER,
-        }
-    }
 }
 
 impl Flight {

@@ -41,34 +41,25 @@ impl SendQueue {
 }
 
 /// A message in the network.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, smart_default::SmartDefault)]
 pub(super) struct Sending {
+    #[default(NIL)]
     queue: u32,
     /// The first of its flows that have not ended.
+    #[default(NIL)]
     first: u32,
     /// The message of its queue in the network that started before it.
+    #[default(NIL)]
     before: u32,
     /// Whether its source has been notified that it is sent, or does not request that.
+    #[default = true]
     notified: bool,
     /// The earliest time at which the NIC can have started, or sent, its last packet.
     last_packet: Time,
     all: Time,
     /// Its next event.
+    #[default(Time::NEVER)]
     scheduled: Time,
-}
-
-impl Default for Sending {
-    fn default() -> Sending {
-        Sending {
-            queue: NIL,
-            first: NIL,
-            before: NIL,
-            notified: true,
-            last_packet: Time::ZERO,
-            all: Time::ZERO,
-            scheduled: Time::NEVER,
-        }
-    }
 }
 
 /// Bytes left of messages, and their rate.

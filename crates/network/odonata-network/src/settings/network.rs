@@ -8,20 +8,23 @@ use serde::{Deserialize, Serialize};
 use super::{Algorithm, Analytic, Clock, CongestionControl, Fidelity, Links, Pipeline, Routing, TrafficClass};
 
 /// Links, routers and routing. The defaults describe a virtual cut-through network of input-queued routers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 pub struct Network {
     /// How messages are carried: "packet" (default) from router to router, "flow" as flows with max-min fair rates,
     /// "ethernet" as packets of an Ethernet with losses or pauses, or "analytic" by the LogGP model without contention.
     #[serde(skip_serializing_if = "Fidelity::is_packet")]
+    #[default(Fidelity::Packet)]
     pub fidelity: Fidelity,
     /// The parameters of the analytic model.
     #[serde(skip_serializing_if = "Analytic::is_none")]
     pub analytic: Analytic,
     /// The switches and the transport of an Ethernet.
     #[serde(skip_serializing_if = "odonata_ethernet::settings::Settings::is_none")]
+    #[default(odonata_ethernet::settings::Settings::default())]
     pub ethernet: odonata_ethernet::settings::Settings,
     /// Largest packet, 1 B to 1 MiB, at least one flit. Messages are divided into packets.
+    #[default(Bytes::kib(4))]
     pub packet: Bytes,
     /// Bytes that each packet takes on a link in addition to its payload: headers, checksums, gaps; at most the size of
     /// a packet. Buffers hold payload. Not with pipelined routers, whose flits hold the headers. Default:
@@ -29,16 +32,22 @@ pub struct Network {
     #[serde(skip_serializing_if = "is_empty")]
     pub header: Bytes,
     /// Unit of buffer space and of cut-through. Every size of the scenario can be given in flits ("8 flits").
+    #[default(Bytes(32))]
     pub flit: Bytes,
     /// How a packet crosses a router.
+    #[default(Switching::CutThrough)]
     pub switching: Switching,
     /// Where packets wait inside a router.
+    #[default(RouterModel::InputQueued)]
     pub router: RouterModel,
     /// Which packets of an input buffer compete for outputs; only for input-queued routers.
+    #[default(InputQueues::VirtualOutput)]
     pub input_queues: InputQueues,
     /// Which of several packets an output takes. Arbitration decides which traffic slows down at a contended output.
+    #[default(Arbitration::RoundRobin)]
     pub arbitration: Arbitration,
     /// Pipeline latency of a router; it does not limit throughput. Pipelined routers use `pipeline` instead.
+    #[default(Time::from_ns(100))]
     pub router_delay: Time,
     /// The pipeline stages; only for pipelined routers.
     pub pipeline: Pipeline,
@@ -62,31 +71,6 @@ pub struct Network {
     /// The clock, as its period ("1 ns") or its frequency ("1 GHz"). With a clock, every time of the scenario can be
     /// given in cycles ("3 cycles") and every rate in flits per cycle ("1 flit/cycle"). Default: none.
     pub clock: Option<Clock>,
-}
-
-impl Default for Network {
-    fn default() -> Self {
-        Network {
-            fidelity: Fidelity::Packet,
-            analytic: Analytic::default(),
-            ethernet: odonata_ethernet::settings::Settings::default(),
-            packet: Bytes::kib(4),
-            header: Bytes::ZERO,
-            flit: Bytes(32),
-            switching: Switching::CutThrough,
-            router: RouterModel::InputQueued,
-            input_queues: InputQueues::VirtualOutput,
-            arbitration: Arbitration::RoundRobin,
-            router_delay: Time::from_ns(100),
-            pipeline: Pipeline::default(),
-            links: Links::default(),
-            routing: Routing::default(),
-            traffic_classes: Vec::new(),
-            congestion_control: CongestionControl::default(),
-            coupling_interval: None,
-            clock: None,
-        }
-    }
 }
 
 fn is_empty(header: &Bytes) -> bool {

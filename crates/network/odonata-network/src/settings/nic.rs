@@ -9,17 +9,20 @@ use super::{InputQueues, Network, RouterModel};
 use crate::VirtualChannels;
 
 /// The network interface of a node.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 pub struct Nic {
     /// Time from the submission of a message to the interface until the message joins the interface's queue.
+    #[default(Time::from_ns(10))]
     pub message_delay: Time,
     /// Number of packets that the interface prepares ahead of the terminal link, 1 to 16.
     #[schemars(range(min = 1, max = 16))]
+    #[default = 8]
     pub queue: u32,
     /// Largest number of messages that may wait at an interface, at least 1. A run that exceeds it ends as
     /// `queue-overflow`: sources that offer more load than the network accepts would fill the memory.
     #[schemars(range(min = 1))]
+    #[default(1 << 22)]
     pub message_queue: u32,
     /// Highest rate at which the interface sends, e.g. "2 GB/s". Default: the bandwidth of its link.
     pub rate: Option<Bandwidth>,
@@ -38,9 +41,11 @@ pub struct Nic {
     #[serde(skip_serializing_if = "is_zero")]
     pub message_gap: Time,
     /// Which messages of a node share a send queue at its interface.
+    #[default(SendQueues::One)]
     pub send_queues: SendQueues,
     /// The order of the messages in a send queue. Default: "fifo".
     #[serde(skip_serializing_if = "is_fifo")]
+    #[default(Queues::Fifo)]
     pub queues: Queues,
     /// With `queues = "per-peer"`: two nodes carry messages above this size one way at a time, as MPI libraries over
     /// InfiniBand do, so that an exchange of two large messages has half the rate. Default: no such size.
@@ -49,6 +54,7 @@ pub struct Nic {
     /// Which interface of a node serves a rank, where `machine.interfaces` is above 1. A server answers each of its
     /// clients on one interface, by the client's number. Default: "block".
     #[serde(skip_serializing_if = "is_block")]
+    #[default(Affinity::Block)]
     pub affinity: Affinity,
     /// With `machine.interfaces` above 1: messages with data above this size go in equal parts over several interfaces of both
     /// nodes, the interface of the rank and those after it, as MPI libraries do in the rendezvous protocol. Not for
@@ -61,28 +67,6 @@ pub struct Nic {
     pub stripe_interfaces: Option<u32>,
     /// Random delay, uniform in a range, of each handoff between host software and interface. Default: none.
     pub handoff: Option<Jitter>,
-}
-
-impl Default for Nic {
-    fn default() -> Self {
-        Nic {
-            message_delay: Time::from_ns(10),
-            queue: 8,
-            message_queue: 1 << 22,
-            rate: None,
-            rates: NicRates::default(),
-            message_rates: Vec::new(),
-            receive_rate: None,
-            message_gap: Time::ZERO,
-            send_queues: SendQueues::One,
-            queues: Queues::Fifo,
-            one_way_above: None,
-            affinity: Affinity::Block,
-            stripe_above: None,
-            stripe_interfaces: None,
-            handoff: None,
-        }
-    }
 }
 
 // Keys with their default are left out of resolved scenarios that do not use them.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// The pipeline of `router = "pipelined"`. Its stages take whole cycles of `network.clock` (W. Dally, B. Towles,
 /// "Principles and practices of interconnection networks", 2004).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pipeline {
     /// Cycles from the time when a packet reaches the front of its buffer until it requests a virtual channel. 0 is
@@ -15,48 +15,39 @@ pub struct Pipeline {
     pub routing: u32,
     /// Cycles of virtual-channel allocation.
     #[schemars(range(min = 1, max = 100))]
+    #[default = 1]
     pub vc_allocation: u32,
     /// Cycles of switch allocation.
     #[schemars(range(min = 1, max = 100))]
+    #[default = 1]
     pub switch_allocation: u32,
     /// Cycles of crossbar traversal.
     #[schemars(range(min = 1, max = 100))]
+    #[default = 1]
     pub crossbar: u32,
     /// Flits that an input port can send per step, from different virtual channels.
     #[schemars(range(min = 1, max = 16))]
+    #[default = 1]
     pub input_speedup: u32,
     /// Steps of allocation and crossbar per cycle; a fraction is spread over the cycles.
     #[schemars(range(min = 1, max = 4))]
+    #[default = 1.0]
     pub internal_speedup: f64,
     /// Which side of the separable allocators chooses first.
+    #[default(Allocator::InputFirst)]
     pub allocator: Allocator,
     /// Rounds in which an allocator tries to match the remaining requests.
     #[schemars(range(min = 1, max = 16))]
+    #[default = 1]
     pub iterations: u32,
     /// Whether a virtual channel with a full buffer is excluded from allocation.
     pub busy_when_full: bool,
     /// At how many outputs an adaptive packet requests a virtual channel at once.
+    #[default(AdaptiveRequests::All)]
     pub adaptive_requests: AdaptiveRequests,
     /// The virtual channel of the terminal link on which a node sends a packet.
+    #[default(InjectionVc::InTurn)]
     pub injection_vc: InjectionVc,
-}
-
-impl Default for Pipeline {
-    fn default() -> Self {
-        Pipeline {
-            routing: 0,
-            vc_allocation: 1,
-            switch_allocation: 1,
-            crossbar: 1,
-            input_speedup: 1,
-            internal_speedup: 1.0,
-            allocator: Allocator::InputFirst,
-            iterations: 1,
-            busy_when_full: false,
-            adaptive_requests: AdaptiveRequests::All,
-            injection_vc: InjectionVc::InTurn,
-        }
-    }
 }
 
 /// Which side of a separable allocator chooses first.

@@ -35,7 +35,7 @@ use crate::{Arrangement, Fault, Gateway, LinkClass, Topology};
 /// with cables of class local; cables of a column are of class column. A group of a Cray XC has 6 rows of 16 routers
 /// and 3 cables between each pair of routers of a column. Router i of a group is at row i / columns, column i mod
 /// columns. The three sizes without a default are required, here or in the preset.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Dragonfly2d")]
 pub struct Settings {
@@ -44,12 +44,15 @@ pub struct Settings {
     pub groups: Filled<u32>,
     /// Rows of a group.
     #[schemars(range(min = 1))]
+    #[default = 6]
     pub rows: u32,
     /// Routers of a row.
     #[schemars(range(min = 1))]
+    #[default = 16]
     pub columns: u32,
     /// Parallel cables between two routers of a column.
     #[schemars(range(min = 1))]
+    #[default = 3]
     pub column_cables: u32,
     /// Nodes per router: compute nodes and storage servers together. Required.
     pub nodes_per_router: Filled<u32>,
@@ -64,24 +67,8 @@ pub struct Settings {
     pub cables: Cables,
     /// Cables of a bundle, which use adjacent ports at both ends; divides `cables`.
     #[schemars(range(min = 1))]
+    #[default = 1]
     pub bundle: u32,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Settings {
-            groups: Filled::EMPTY,
-            rows: 6,
-            columns: 16,
-            column_cables: 3,
-            nodes_per_router: Filled::EMPTY,
-            exceptions: Vec::new(),
-            global_ports_per_router: Filled::EMPTY,
-            arrangement: Arrangement::default(),
-            cables: Cables::default(),
-            bundle: 1,
-        }
-    }
 }
 
 /// A router of every group with an exceptional number of nodes.

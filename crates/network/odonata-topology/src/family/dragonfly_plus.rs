@@ -26,7 +26,7 @@ use std::ops::Range;
 /// A dragonfly+ (A. Shpiner et al., HiPINEB 2017), or megafly (M. Flajslik et al., ISC 2018): leaf routers have the
 /// nodes, spine routers the global cables, and every leaf of a group is linked with every spine. The sizes without a
 /// default are required, here or in the preset.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "DragonflyPlus")]
 pub struct Settings {
@@ -44,6 +44,7 @@ pub struct Settings {
     pub nodes_per_leaf: Filled<u32>,
     /// Parallel cables between a leaf and a spine.
     #[schemars(range(min = 1))]
+    #[default = 1]
     pub local_cables: u32,
     /// Global ports per spine router. Required.
     pub global_ports_per_spine: Filled<u32>,
@@ -64,22 +65,6 @@ impl Settings {
         let ports = u64::from(*self.spines_per_group) * u64::from(*self.global_ports_per_spine);
         let first = (self.cables.count(), *self.nodes_per_leaf);
         group_kinds::resolve(&self.other_groups, (*self.groups, ports), first)
-    }
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Settings {
-            groups: Filled::EMPTY,
-            leaves_per_group: Filled::EMPTY,
-            spines_per_group: Filled::EMPTY,
-            nodes_per_leaf: Filled::EMPTY,
-            local_cables: 1,
-            global_ports_per_spine: Filled::EMPTY,
-            arrangement: Arrangement::default(),
-            cables: Cables::default(),
-            other_groups: Vec::new(),
-        }
     }
 }
 

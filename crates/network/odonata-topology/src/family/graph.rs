@@ -12,32 +12,23 @@ use crate::{GraphFile, LinkClass, MapError, Topology};
 
 /// Any graph from a file: GraphML, or an edge list with lines such as "r0 r1 cables=2 class=global" for a cable and
 /// "router r0 nodes=4" for a router. `odonata describe --export` writes GraphML.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Graph")]
 pub struct Settings {
     /// The file that lists routers, nodes and cables; relative to the scenario's folder. Required.
     pub file: Filled<String>,
     /// Nodes of routers without a number in the file.
+    #[default = 1]
     pub nodes_per_router: u32,
     /// Resolved: the text of the file, which identifies the graph later.
     #[serde(skip)]
+    #[default("".into())]
     pub text: Arc<str>,
     /// Resolved: a hash of the text (FNV-1a, 64 bits), which identifies graphs.
     #[serde(skip_deserializing)]
     #[schemars(skip)]
     pub hash: String,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Settings {
-            file: Filled::EMPTY,
-            nodes_per_router: 1,
-            text: "".into(),
-            hash: String::new(),
-        }
-    }
 }
 
 impl FamilySettings for Settings {

@@ -22,7 +22,7 @@ use std::ops::Range;
 
 /// A HyperX (J. Ahn et al., SC 2009) of 1 to 16 dimensions; with equally many routers in each it is a flattened
 /// butterfly (J. Kim et al., ISCA 2007). The cables of the first dimension are of class local, all others global.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "HyperX")]
 pub struct Settings {
@@ -30,20 +30,12 @@ pub struct Settings {
     pub dims: Filled<Vec<u32>>,
     /// Parallel cables between two routers of a line: a number, or a list with one number per dimension. Default: 1.
     #[serde(skip_serializing_if = "OneOrMany::is_one")]
+    #[default(OneOrMany::One(1))]
     pub cables: OneOrMany<u32>,
     /// Nodes per router: compute nodes and storage servers together.
     #[schemars(range(min = 1))]
+    #[default = 1]
     pub nodes_per_router: u32,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Settings {
-            dims: Filled::EMPTY,
-            cables: OneOrMany::One(1),
-            nodes_per_router: 1,
-        }
-    }
 }
 
 impl FamilySettings for Settings {

@@ -22,7 +22,7 @@ use crate::{Grid, LinkClass, Topology};
 
 /// A torus or mesh of 1 to 16 dimensions (k-ary n-cube). All cables between routers are of class local; the planes of the
 /// slowest dimension are its groups.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Torus")]
 pub struct Settings {
@@ -30,21 +30,12 @@ pub struct Settings {
     pub dims: Filled<Vec<u32>>,
     /// Nodes per router: compute nodes and storage servers together.
     #[schemars(range(min = 1))]
+    #[default = 1]
     pub nodes_per_router: u32,
     /// Dimensions of a torus, from 0, whose lines have no wrap-around cable, e.g. [3, 5] for the axes A and C of Tofu.
     /// Default: none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub open_dims: Vec<u32>,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Settings {
-            dims: Filled::EMPTY,
-            nodes_per_router: 1,
-            open_dims: Vec::new(),
-        }
-    }
 }
 
 impl Settings {

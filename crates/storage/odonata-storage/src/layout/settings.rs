@@ -26,25 +26,18 @@ pub enum Layout {
 }
 
 /// Stripes of a file, dealt out to servers in turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 pub struct Striped {
     /// Size of a stripe, at least 1 B.
+    #[default(Bytes::mib(1))]
     pub stripe: Bytes,
     /// Servers that a file is on: a number, or "all".
+    #[default(StripeCount::All)]
     pub count: StripeCount,
     /// The server of the first stripe; the others follow in the order of their numbers.
+    #[default(Start::Hash)]
     pub start: Start,
-}
-
-impl Default for Striped {
-    fn default() -> Self {
-        Striped {
-            stripe: Bytes::mib(1),
-            count: StripeCount::All,
-            start: Start::Hash,
-        }
-    }
 }
 
 /// Where a file begins.

@@ -20,7 +20,7 @@ const MOST_OBJECT_SERVERS: u32 = 65_536;
 const ENDLESS: Bytes = Bytes(1 << 60);
 
 /// A tier of storage servers below the first: their clients are the servers of the tier above, over the network.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tier {
     /// Name in tables.
@@ -31,6 +31,7 @@ pub struct Tier {
     pub nodes: Nodes,
     /// Which server of the tier each server of the tier above uses, if the layout does not determine it. Default:
     /// "round-robin".
+    #[default(Assignment::RoundRobin)]
     pub assignment: Assignment,
     /// Which servers of the tier an object of the tier above is on.
     pub layout: Layout,
@@ -51,25 +52,8 @@ pub struct Tier {
     pub drain: Option<Drain>,
 }
 
-impl Default for Tier {
-    fn default() -> Self {
-        Tier {
-            name: String::new(),
-            nodes: Nodes::default(),
-            assignment: Assignment::RoundRobin,
-            layout: Layout::default(),
-            manager: Manager::default(),
-            device: None,
-            devices: Vec::new(),
-            rules: Vec::new(),
-            policy: Policy::default(),
-            drain: None,
-        }
-    }
-}
-
 /// How a tier uses the tier below it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
     /// Where a write goes, and when it is acknowledged.
@@ -82,6 +66,7 @@ pub struct Policy {
     /// Blocks of a server in flight to the tier below, or from there to its device, 1 to 4,096. They have their own
     /// memory in addition to `manager.memory`, so requests that free memory never wait for it.
     #[schemars(range(min = 1, max = 4096))]
+    #[default = 8]
     pub blocks_in_flight: u32,
     /// Whether drained data stay as a clean copy until their space is needed. If not, their space is free at once.
     pub keep: bool,
@@ -97,21 +82,6 @@ pub struct Policy {
 
 fn no_bytes(bytes: &Bytes) -> bool {
     *bytes == Bytes::ZERO
-}
-
-impl Default for Policy {
-    fn default() -> Self {
-        Policy {
-            write: WritePolicy::default(),
-            drain: DrainPolicy::default(),
-            watermark: Bytes::ZERO,
-            blocks_in_flight: 8,
-            keep: false,
-            eviction: Eviction::default(),
-            read: ReadPolicy::default(),
-            read_ahead: Bytes::ZERO,
-        }
-    }
 }
 
 /// Where a write goes, and when it is acknowledged.

@@ -1,32 +1,15 @@
 //! Servers that track the places of their data.
 
-use crate::rig::{MB, Rig, delay, drain, ms, pipelined, plain_device, transfer};
+use crate::rig::{MB, Rig, contents, delay, drain, ms, pipelined, plain_device, range};
 use odonata_device::Rules;
 use odonata_engine::Plain;
 use odonata_storage::settings::{Acknowledge, Unwritten};
-use odonata_storage::{Extent, Place, ServerParams, StorageRequest};
+use odonata_storage::{Place, ServerParams};
 use odonata_units::{Bytes, Time};
 
 fn indexed(mut params: ServerParams) -> ServerParams {
     params.manager.extents = true;
     params
-}
-
-/// A request for a range of a file.
-fn range(write: bool, token: u64, file: u64, (offset, bytes): (u64, u64)) -> StorageRequest {
-    StorageRequest {
-        object: file,
-        offset,
-        ..transfer(write, token, bytes)
-    }
-}
-
-/// The extents of server 0: file, first byte, end, place.
-fn contents(rig: &Rig) -> Vec<(u64, u64, u64, Place)> {
-    let extents = rig.servers.measured().contents(0);
-    extents
-        .map(|(file, Extent { start, end, place, .. })| (file, start, end, place))
-        .collect()
 }
 
 #[test]

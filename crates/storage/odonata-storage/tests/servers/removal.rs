@@ -3,17 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::rig::{
-    LOWER_TIER, MB, Network, Rig, delay, for_job, header, ms, pipelined, plain_device, removal, transfer,
+    MB, Rig, answers, contents, delay, for_job, header, ms, pipelined, plain_device, range, removal, slow_lower_tier,
+    transfer,
 };
 use odonata_engine::{Plain, Stream, random::Purpose};
 use odonata_storage::settings::{Acknowledge, DrainPolicy, Policy, ReadPolicy, Unwritten, WritePolicy};
 use odonata_storage::{Action, Place, ServerParams, StorageRequest};
 use odonata_units::Time;
-
-/// A network without latency, and a lower tier that takes `time`.
-fn slow_lower_tier(time: Time) -> Network {
-    Box::new(move |now, _, client, _| if client == LOWER_TIER { now + time } else { now })
-}
 
 /// A server of `megabytes` with a device of 1 ms per MB, one piece in flight.
 fn indexed(megabytes: u64) -> ServerParams {
@@ -29,32 +25,8 @@ fn above(megabytes: u64, policy: Policy) -> ServerParams {
     }
 }
 
-fn write(token: u64, file: u64, (offset, bytes): (u64, u64)) -> StorageRequest {
-    StorageRequest {
-        object: file,
-        offset,
-        ..transfer(true, token, bytes)
-    }
-}
-
-/// The answer time of each token, in the order of tokens.
-fn answers(rig: &mut Rig) -> Vec<Time> {
-    rig.run::<Plain>();
-    rig.servers.measured().audit().unwrap();
-    let mut answers = rig.answers.clone();
-    answers.sort_by_key(|&(_, token, _)| token);
-    answers.into_iter().map(|(at, ..)| at).collect()
-}
-
 fn removed(rig: &Rig) -> u64 {
     rig.servers.measured().removed().map(|(.., bytes)| bytes).sum()
-}
-
-fn places(rig: &Rig) -> Vec<(u64, u64, u64, Place)> {
-    let extents = rig.servers.measured().contents(0);
-    extents
-        .map(|(file, extent)| (file, extent.start, extent.end, extent.place))
-        .collect()
 }
 
 /// 8 MB fill the device. From 10 ms on, a write of another MB waits until the file is removed at 20 ms; a later one
@@ -62,16 +34,16 @@ fn places(rig: &Rig) -> Vec<(u64, u64, u64, Place)> {
 #[test]
 fn the_space_of_a_removed_file_is_free_at_once() {
     let mut rig = Rig::new(vec![indexed(8)], delay(Time::ZERO));
-    rig.request(ms(0), 0, write(1, 1, (0, 8 * MB)));
-    rig.request(ms(10), 0, write(2, 2, (0, MB)));
+    rig.request(ms(0), 0, range(true, 1, 1, (0, 8 * MB)));
+    rig.request(ms(10), 0, range(true, 2, 2, (0, MB)));
     rig.remove(ms(20), 0, (0, 1));
-    rig.request(ms(30), 0, write(3, 3, (0, 7 * MB)));
+    rig.request(ms(30), 0, range(true, 3, 3, (0, 7 * MB)));
     assert_eq!(answers(&mut rig), [ms(8), ms(21), ms(37)]);
     assert_eq!(rig.removals, [(ms(20), 0)]);
     assert_eq!(rig.servers.measured().metrics(0).space_wait_ps, u128::from(ms(10).0));
     assert_eq!((rig.servers.measured().used(0), removed(&rig)), (8 * MB, 8 * MB));
     assert_eq!(
-        places(&rig),
+        contents(&rig),
         [(2, 0, MB, Place::Device(0)), (3, 0, 7 * MB, Place::Device(0))]
     );
 }
@@ -81,7 +53,7 @@ fn a_server_without_an_index_frees_nothing_and_answers() {
     let mut params = indexed(8);
     params.manager.extents = false;
     let mut rig = Rig::new(vec![params], delay(Time::ZERO));
-    rig.request(ms(0), 0, write(1, 1, (0, 8 * MB)));
+    rig.request(ms(0), 0, range(true, 1, 1, (0, 8 * MB)));
     rig.remove(ms(20), 0, (0, 1));
     assert_eq!(answers(&mut rig), [ms(8)]);
     assert_eq!(
@@ -98,10 +70,10 @@ fn a_write_under_way_is_answered_and_what_it_brings_is_removed() {
         let mut params = indexed(8);
         params.manager.acknowledge = acknowledge;
         let mut rig = Rig::new(vec![params], delay(Time::ZERO));
-        rig.request(ms(0), 0, write(1, 1, (0, 4 * MB)));
+        rig.request(ms(0), 0, range(true, 1, 1, (0, 4 * MB)));
         rig.remove(Time::from_ns(2_500_000), 0, (0, 1));
         // Rewritten before the old pieces have reached the device: 8 MB have space immediately.
-        rig.request(Time::from_ns(3_500_000), 0, write(2, 1, (0, 8 * MB)));
+        rig.request(Time::from_ns(3_500_000), 0, range(true, 2, 1, (0, 8 * MB)));
         let ends = answers(&mut rig);
         assert_eq!(ends[0] == ms(4), acknowledge == Acknowledge::Device);
         assert_eq!(rig.servers.measured().metrics(0).space_wait_ps, 0);
@@ -109,19 +81,19 @@ fn a_write_under_way_is_answered_and_what_it_brings_is_removed() {
             (removed(&rig), rig.servers.measured().metrics(0).bytes_written),
             (4 * MB, 12 * MB)
         );
-        assert_eq!(places(&rig), [(1, 0, 8 * MB, Place::Device(0))]);
+        assert_eq!(contents(&rig), [(1, 0, 8 * MB, Place::Device(0))]);
     }
 }
 
 #[test]
 fn a_write_that_waits_for_space_comes_behind_the_removal_of_its_file() {
     let mut rig = Rig::new(vec![indexed(4)], delay(Time::ZERO));
-    rig.request(ms(0), 0, write(1, 1, (0, 4 * MB)));
-    rig.request(ms(5), 0, write(2, 1, (4 * MB, 2 * MB)));
+    rig.request(ms(0), 0, range(true, 1, 1, (0, 4 * MB)));
+    rig.request(ms(5), 0, range(true, 2, 1, (4 * MB, 2 * MB)));
     rig.remove(ms(10), 0, (0, 1));
     assert_eq!(answers(&mut rig), [ms(4), ms(12)]);
     assert_eq!(removed(&rig), 4 * MB);
-    assert_eq!(places(&rig), [(1, 4 * MB, 6 * MB, Place::Device(0))]);
+    assert_eq!(contents(&rig), [(1, 4 * MB, 6 * MB, Place::Device(0))]);
 }
 
 #[test]
@@ -130,7 +102,7 @@ fn a_read_of_removed_data_is_a_read_of_unwritten_data() {
         let mut params = indexed(8);
         params.manager.unwritten = unwritten;
         let mut rig = Rig::new(vec![params], delay(Time::ZERO));
-        rig.request(ms(0), 0, write(1, 1, (0, MB)));
+        rig.request(ms(0), 0, range(true, 1, 1, (0, MB)));
         rig.remove(ms(10), 0, (0, 1));
         rig.request(ms(20), 0, transfer(false, 1, MB));
         answers(&mut rig);
@@ -149,7 +121,7 @@ fn what_has_not_left_does_not_leave_any_more() {
     };
     for (at, sent, answered) in [(50_500_000, 0, 70_500_000), (60_000_000, MB, 91_000_000)] {
         let mut rig = Rig::new(vec![above(100, policy)], slow_lower_tier(ms(20)));
-        rig.request(ms(0), 0, write(1, 1, (0, 8 * MB)));
+        rig.request(ms(0), 0, range(true, 1, 1, (0, 8 * MB)));
         rig.job_ends(ms(50), 0, 0);
         rig.remove(Time::from_ns(at), 0, (0, 1));
         answers(&mut rig);
@@ -157,7 +129,7 @@ fn what_has_not_left_does_not_leave_any_more() {
         assert_eq!(handed, sent);
         assert_eq!(rig.removals, [(Time::from_ns(answered), 0)]);
         assert_eq!((rig.servers.measured().used(0), removed(&rig)), (0, 8 * MB));
-        assert_eq!(places(&rig), []);
+        assert_eq!(contents(&rig), []);
     }
 }
 
@@ -167,14 +139,14 @@ fn a_block_that_was_read_for_the_drain_is_not_sent() {
     let mut params = indexed(100);
     params.drain = Some(crate::rig::drain(ms(20), 0));
     let mut rig = Rig::new(vec![params], delay(Time::ZERO));
-    rig.request(ms(0), 0, write(1, 1, (0, 3 * MB)));
+    rig.request(ms(0), 0, range(true, 1, 1, (0, 3 * MB)));
     // The first block is on the link from 2 ms to 22 ms; the second waits for it.
     rig.remove(ms(10), 0, (0, 1));
-    rig.request(ms(30), 0, write(2, 2, (0, MB)));
+    rig.request(ms(30), 0, range(true, 2, 2, (0, MB)));
     answers(&mut rig);
     assert_eq!(rig.servers.measured().metrics(0).bytes_drained, 3 * MB);
     assert_eq!((removed(&rig), rig.servers.measured().used(0)), (3 * MB, 0));
-    assert_eq!(places(&rig), [(2, 0, MB, Place::LowerTier)]);
+    assert_eq!(contents(&rig), [(2, 0, MB, Place::LowerTier)]);
 }
 
 /// Under every policy, a removed file is in no place: devices, clean copies, kept inputs, lower tier.
@@ -195,7 +167,7 @@ fn a_removed_file_is_nowhere() {
         // During the drain, and long after it.
         for at in [ms(7), ms(500)] {
             let mut rig = Rig::new(vec![above(100, policy)], slow_lower_tier(ms(4)));
-            rig.request(ms(0), 0, write(1, 1, (0, 4 * MB)));
+            rig.request(ms(0), 0, range(true, 1, 1, (0, 4 * MB)));
             rig.request(
                 ms(300),
                 0,
@@ -211,7 +183,7 @@ fn a_removed_file_is_nowhere() {
             let expected = if inputs { m.received + m.inputs } else { m.received };
             assert_eq!(removed(&rig), expected, "{write_policy:?} at {at:?}");
             if inputs {
-                assert_eq!((places(&rig), rig.servers.measured().used(0)), (vec![], 0));
+                assert_eq!((contents(&rig), rig.servers.measured().used(0)), (vec![], 0));
             }
         }
     }
@@ -226,7 +198,7 @@ fn the_tier_below_is_asked_at_once_and_again_behind_blocks_on_their_way() {
         ..Policy::default()
     };
     let mut rig = Rig::new(vec![above(100, policy)], slow_lower_tier(ms(20)));
-    rig.request(ms(0), 0, write(1, 1, (0, MB)));
+    rig.request(ms(0), 0, range(true, 1, 1, (0, MB)));
     rig.remove(ms(5), 0, (0, 1));
     rig.remove(ms(6), 0, (1, 2));
     answers(&mut rig);
@@ -268,7 +240,7 @@ fn the_sums_are_those_of_a_map_of_bytes() {
             } else {
                 let (first, count) = (u64::from(random.below(20)), 1 + u64::from(random.below(8)));
                 let owner = random.below(3) as u16;
-                let what = for_job(owner, write(step, file, (first * HALF, count * HALF)));
+                let what = for_job(owner, range(true, step, file, (first * HALF, count * HALF)));
                 rig.request(at, server, what);
                 map.extend((first..first + count).map(|half| ((server, file, half), owner)));
             }

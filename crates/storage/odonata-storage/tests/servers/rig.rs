@@ -1,11 +1,11 @@
 //! A caller for the servers: an event queue and a network that is a function.
 
 use odonata_device::{DeviceModel, Rate};
-use odonata_engine::{Digest, Journalled, Mode, Savepoint, Speculative};
+use odonata_engine::{Digest, Journalled, Mode, Plain, Savepoint, Speculative};
 use odonata_storage::settings::LostReads;
 use odonata_storage::{
-    Action, Actions, ClientId, Drain, Origin, Outage, RequestHeader, Requester, ServerParams, Servers, ServersBuilder,
-    StorageOperation, StorageRequest,
+    Action, Actions, ClientId, Drain, Origin, Outage, Place, RequestHeader, Requester, ServerParams, Servers,
+    ServersBuilder, StorageOperation, StorageRequest,
 };
 use odonata_units::{Bandwidth, Bytes, Time};
 use std::collections::BTreeMap;
@@ -40,6 +40,11 @@ pub(crate) type Network = Box<dyn FnMut(Time, u32, u32, u64) -> Time>;
 /// A network in which everything takes `delay`.
 pub(crate) fn delay(delay: Time) -> Network {
     Box::new(move |now, _, _, _| now + delay)
+}
+
+/// A network without latency, and a lower tier that takes `time`.
+pub(crate) fn slow_lower_tier(time: Time) -> Network {
+    Box::new(move |now, _, client, _| if client == LOWER_TIER { now + time } else { now })
 }
 
 /// Drives the servers to the end and watches them.
@@ -433,4 +438,30 @@ pub(crate) fn removal(header: RequestHeader, object: u64) -> StorageRequest {
 pub(crate) fn pipelined(pieces_in_flight: u32, mut params: ServerParams) -> ServerParams {
     params.manager.pieces_in_flight = pieces_in_flight;
     params
+}
+
+/// A request of client `token` for a range of a file.
+pub(crate) fn range(write: bool, token: u64, file: u64, (offset, bytes): (u64, u64)) -> StorageRequest {
+    StorageRequest {
+        object: file,
+        offset,
+        ..transfer(write, token, bytes)
+    }
+}
+
+/// The answer time of each token, in the order of tokens.
+pub(crate) fn answers(rig: &mut Rig) -> Vec<Time> {
+    rig.run::<Plain>();
+    rig.servers.measured().audit().unwrap();
+    let mut answers = rig.answers.clone();
+    answers.sort_by_key(|&(_, token, _)| token);
+    answers.into_iter().map(|(at, ..)| at).collect()
+}
+
+/// The extents of server 0: file, first byte, end, place.
+pub(crate) fn contents(rig: &Rig) -> Vec<(u64, u64, u64, Place)> {
+    let extents = rig.servers.measured().contents(0);
+    extents
+        .map(|(file, extent)| (file, extent.start, extent.end, extent.place))
+        .collect()
 }

@@ -1,15 +1,9 @@
 //! Stage-in, read-ahead and stage-out: closed forms.
 
-use crate::rig::{LOWER_TIER, MB, Network, Rig, for_job, ms, pipelined, plain_device, transfer};
-use odonata_engine::Plain;
+use crate::rig::{MB, Rig, answers, for_job, ms, pipelined, plain_device, range, slow_lower_tier, transfer};
 use odonata_storage::settings::{DrainPolicy, Policy, ReadPolicy};
 use odonata_storage::{Place, ServerParams, StageMetrics, StorageRequest};
 use odonata_units::{Bytes, Time};
-
-/// A network without latency, and a lower tier that takes 9 ms.
-fn slow_lower_tier() -> Network {
-    Box::new(move |now, _, client, _| if client == LOWER_TIER { now + ms(9) } else { now })
-}
 
 /// A server of `megabytes` whose device takes 1 ms per MB, above another tier.
 fn above(megabytes: u64, pieces: u32, policy: Policy) -> ServerParams {
@@ -17,22 +11,6 @@ fn above(megabytes: u64, pieces: u32, policy: Policy) -> ServerParams {
     params.manager.extents = true;
     params.next = Some(policy);
     params
-}
-
-fn read(token: u64, file: u64, (offset, bytes): (u64, u64)) -> StorageRequest {
-    StorageRequest {
-        object: file,
-        offset,
-        ..transfer(false, token, bytes)
-    }
-}
-
-fn answers(rig: &mut Rig) -> Vec<Time> {
-    rig.run::<Plain>();
-    rig.servers.measured().audit().unwrap();
-    let mut answers = rig.answers.clone();
-    answers.sort_by_key(|&(_, token, _)| token);
-    answers.into_iter().map(|(at, ..)| at).collect()
 }
 
 fn staged(rig: &Rig, job: u16) -> StageMetrics {
@@ -49,10 +27,10 @@ fn staged(rig: &Rig, job: u16) -> StageMetrics {
 #[test]
 fn a_stage_in_takes_its_blocks_through_the_pipeline_and_reads_find_them() {
     for (pieces, rounds) in [(1, 8), (4, 2)] {
-        let mut rig = Rig::new(vec![above(100, pieces, Policy::default())], slow_lower_tier());
-        rig.stage_in(Time::ZERO, 0, read(1, 7, (0, 8 * MB)));
-        rig.request(ms(100), 0, read(2, 7, (0, 8 * MB)));
-        rig.stage_in(ms(200), 0, read(3, 7, (0, 8 * MB)));
+        let mut rig = Rig::new(vec![above(100, pieces, Policy::default())], slow_lower_tier(ms(9)));
+        rig.stage_in(Time::ZERO, 0, range(false, 1, 7, (0, 8 * MB)));
+        rig.request(ms(100), 0, range(false, 2, 7, (0, 8 * MB)));
+        rig.stage_in(ms(200), 0, range(false, 3, 7, (0, 8 * MB)));
         let ends = answers(&mut rig);
         assert_eq!(ends, [ms(rounds * 10 + u64::from(pieces) - 1), ms(108), ms(200)]);
         assert_eq!(rig.lower_tier.len(), 8, "each block was fetched once");
@@ -72,8 +50,8 @@ fn a_stage_in_takes_its_blocks_through_the_pipeline_and_reads_find_them() {
 /// lower tier.
 #[test]
 fn what_has_no_room_stays_below() {
-    let mut rig = Rig::new(vec![above(5, 1, Policy::default())], slow_lower_tier());
-    rig.stage_in(Time::ZERO, 0, read(1, 7, (0, 8 * MB)));
+    let mut rig = Rig::new(vec![above(5, 1, Policy::default())], slow_lower_tier(ms(9)));
+    rig.stage_in(Time::ZERO, 0, range(false, 1, 7, (0, 8 * MB)));
     let ends = answers(&mut rig);
     assert_eq!(ends, [ms(5 * 10 + 3 * 9)]);
     let found = staged(&rig, 0);
@@ -91,9 +69,9 @@ fn a_sequential_reader_finds_what_was_read_ahead() {
             read_ahead: Bytes(window * MB),
             ..Policy::default()
         };
-        let mut rig = Rig::new(vec![above(100, 4, policy)], slow_lower_tier());
+        let mut rig = Rig::new(vec![above(100, 4, policy)], slow_lower_tier(ms(9)));
         for (token, at) in [(0, 0), (1, 4), (2, 20), (3, 30), (4, 40)] {
-            rig.request(ms(at), 0, read(token, 7, (token * MB, MB)));
+            rig.request(ms(at), 0, range(false, token, 7, (token * MB, MB)));
         }
         let ends = answers(&mut rig);
         (ends, staged(&rig, 0).read_ahead, rig.lower_tier.len())
@@ -118,7 +96,7 @@ fn nothing_is_read_ahead_behind_the_end_of_a_file() {
         read_ahead: Bytes(4 * MB),
         ..Policy::default()
     };
-    let mut rig = Rig::new(vec![above(100, 4, policy)], slow_lower_tier());
+    let mut rig = Rig::new(vec![above(100, 4, policy)], slow_lower_tier(ms(9)));
     rig.request(
         ms(0),
         0,
@@ -128,7 +106,7 @@ fn nothing_is_read_ahead_behind_the_end_of_a_file() {
         },
     );
     for token in 0..8 {
-        rig.request(ms(200 + 20 * token), 0, read(token, 7, (token * MB, MB)));
+        rig.request(ms(200 + 20 * token), 0, range(false, token, 7, (token * MB, MB)));
     }
     answers(&mut rig);
     assert_eq!(staged(&rig, 0).read_ahead, 7 * MB);
@@ -140,7 +118,7 @@ fn nothing_is_read_ahead_behind_the_end_of_a_file() {
             .sum::<u64>()
     };
     assert_eq!(fetched(&rig), 8 * MB);
-    rig.request(ms(500), 0, read(8, 7, (8 * MB, MB)));
+    rig.request(ms(500), 0, range(false, 8, 7, (8 * MB, MB)));
     answers(&mut rig);
     assert_eq!((staged(&rig, 0).read_ahead, fetched(&rig)), (11 * MB, 13 * MB));
 }
@@ -148,10 +126,10 @@ fn nothing_is_read_ahead_behind_the_end_of_a_file() {
 /// A read during the stage-in of a file waits only for its own block.
 #[test]
 fn a_job_may_read_while_its_files_come() {
-    let mut rig = Rig::new(vec![above(100, 1, Policy::default())], slow_lower_tier());
-    rig.stage_in(Time::ZERO, 0, read(1, 7, (0, 4 * MB)));
+    let mut rig = Rig::new(vec![above(100, 1, Policy::default())], slow_lower_tier(ms(9)));
+    rig.stage_in(Time::ZERO, 0, range(false, 1, 7, (0, 4 * MB)));
     // The third block arrives from 20 to 29 ms.
-    rig.request(ms(22), 0, read(2, 7, (2 * MB, MB)));
+    rig.request(ms(22), 0, range(false, 2, 7, (2 * MB, MB)));
     assert_eq!(answers(&mut rig), [ms(40), ms(29)]);
     assert_eq!(rig.lower_tier.len(), 4);
 }
@@ -165,7 +143,7 @@ fn what_a_job_stages_out_goes_down_at_its_end_whatever_the_policy_says() {
         blocks_in_flight: 1,
         ..Policy::default()
     };
-    let mut rig = Rig::new(vec![above(100, 4, policy)], slow_lower_tier());
+    let mut rig = Rig::new(vec![above(100, 4, policy)], slow_lower_tier(ms(9)));
     for owner in [0, 5] {
         let what = for_job(owner, transfer(true, owner.into(), 4 * MB));
         rig.request(Time::ZERO, 0, what);

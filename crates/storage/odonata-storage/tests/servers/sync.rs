@@ -1,29 +1,15 @@
 //! Synchronization of files: closed forms of its waits.
 
-use crate::rig::{LOWER_TIER, MB, Network, Rig, delay, for_job, ms, pipelined, plain_device, transfer};
+use crate::rig::{MB, Rig, answers, delay, for_job, ms, pipelined, plain_device, slow_lower_tier, transfer};
 use odonata_device::{Device, DeviceModel, Hdd, HddState};
 use odonata_engine::{Plain, Stream, random::Purpose};
 use odonata_storage::settings::{Acknowledge, DrainPolicy, Policy, WritePolicy};
 use odonata_storage::{Place, SERVER_RESOURCES, ServerParams, StorageRequest};
 use odonata_units::Time;
 
-/// A network without latency, and a lower tier that takes `time`.
-fn slow_lower_tier(time: Time) -> Network {
-    Box::new(move |now, _, client, _| if client == LOWER_TIER { now + time } else { now })
-}
-
 fn early(mut params: ServerParams) -> ServerParams {
     params.manager.acknowledge = Acknowledge::Memory;
     params
-}
-
-/// The answer time of each token, in the order of tokens.
-fn answers(rig: &mut Rig) -> Vec<Time> {
-    rig.run::<Plain>();
-    rig.servers.measured().audit().unwrap();
-    let mut answers = rig.answers.clone();
-    answers.sort_by_key(|&(_, token, _)| token);
-    answers.into_iter().map(|(at, ..)| at).collect()
 }
 
 /// 4 MB of file 1, then 4 MB of file 2, 1 ms per MB on the device: acknowledged in memory immediately, committed at 4

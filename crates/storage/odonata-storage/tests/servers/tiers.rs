@@ -1,37 +1,17 @@
 //! Servers above another tier: closed forms of each policy, eviction, and undo of random inputs.
 
-use crate::rig::{LOWER_TIER, MB, Network, Rig, for_job, ms, pipelined, plain_device, transfer};
+use crate::rig::{MB, Network, Rig, contents, for_job, ms, pipelined, plain_device, range, slow_lower_tier, transfer};
 use odonata_engine::Plain;
 use odonata_engine::{Stream, random::Purpose};
 use odonata_storage::settings::{Acknowledge, DrainPolicy, Eviction, Policy, ReadPolicy, Sharing, WritePolicy};
 use odonata_storage::{FaultPeriod, Place, ServerParams, ServersBuilder, StorageRequest, TierMetrics};
 use odonata_units::{Bytes, Time};
 
-/// A network without latency, and a lower tier that takes `time`.
-fn slow_lower_tier(time: Time) -> Network {
-    Box::new(move |now, _, client, _| if client == LOWER_TIER { now + time } else { now })
-}
-
 fn above(params: ServerParams, policy: Policy) -> ServerParams {
     let mut params = params;
     params.manager.extents = true;
     params.next = Some(policy);
     params
-}
-
-fn range(write: bool, token: u64, file: u64, (offset, bytes): (u64, u64)) -> StorageRequest {
-    StorageRequest {
-        object: file,
-        offset,
-        ..transfer(write, token, bytes)
-    }
-}
-
-fn contents(rig: &Rig) -> Vec<(u64, u64, u64, Place)> {
-    let extents = rig.servers.measured().contents(0);
-    extents
-        .map(|(file, extent)| (file, extent.start, extent.end, extent.place))
-        .collect()
 }
 
 fn metrics(rig: &Rig) -> TierMetrics {

@@ -18,40 +18,32 @@ use serde::{Deserialize, Serialize};
 /// periods was accepted in an equal time.
 ///
 /// Batches are contiguous, so close to saturation they are correlated, and the interval is somewhat too narrow.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 pub struct Steady {
     /// Length of a period; `None` derives it from the number of packets.
     pub sample_period: Option<Span>,
     /// Packets of a period, on average.
+    #[default = 4_000]
     pub packets_per_period: u32,
     /// Largest relative change of a steady mean.
+    #[default = 0.05]
     pub change: f64,
     /// Number of steady periods in a row.
+    #[default = 3]
     pub steady_periods: u32,
     /// Maximum number of periods before the measured ones.
+    #[default = 30]
     pub max_warmup: u32,
     /// Half-width of the confidence interval, relative to the mean.
+    #[default = 0.02]
     pub precision: f64,
     /// Most measured periods.
+    #[default = 200]
     pub max_periods: u32,
     /// Threshold of the mean latency, in multiples of that of the idle network.
+    #[default = 50.0]
     pub latency_threshold: f64,
-}
-
-impl Default for Steady {
-    fn default() -> Self {
-        Steady {
-            sample_period: None,
-            packets_per_period: 4_000,
-            change: 0.05,
-            steady_periods: 3,
-            max_warmup: 30,
-            precision: 0.02,
-            max_periods: 200,
-            latency_threshold: 50.0,
-        }
-    }
 }
 
 /// The 97.5% quantile of Student's t distribution with `freedom` degrees of freedom, within 0.2%.

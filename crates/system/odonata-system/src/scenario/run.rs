@@ -15,7 +15,7 @@ use super::error::nearest;
 use super::timeline::Timeline;
 
 /// How long to run, what to record, and on how many cores.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 pub struct Run {
     /// Simulated time at which the run ends even if jobs have not ended. Default: none; the run ends when all jobs
@@ -28,8 +28,10 @@ pub struct Run {
     /// Maximum number of messages recorded individually; if there are more, histograms replace the rows. With 0,
     /// synthetic sources also skip the check at each arrival: their messages are then counted as packets only, without
     /// message latency.
+    #[default = 1_000_000]
     pub message_rows: u64,
     /// Maximum number of I/O operations recorded individually; if there are more, histograms replace the rows.
+    #[default = 1_000_000]
     pub io_rows: u64,
     /// Interval of the time series of links and jobs, e.g. "1 ms". Default: no series.
     pub series_interval: Option<Time>,
@@ -49,6 +51,7 @@ pub struct Run {
     /// number: an estimate that costs less than charging all waits. At most 1024; with 1, the default, all waits are
     /// charged exactly. Waits of messages at NICs and of requests at servers are always charged. Not available with
     /// `lost_time` or pipelined routers.
+    #[default = 1]
     pub blame_sampling: u32,
     /// Whether to compute how much later each job ends because of its waits, and which jobs caused this: waits are
     /// propagated along dependencies (table lost_time; by iteration, lost_time_iterations; with `series_interval` over
@@ -76,30 +79,6 @@ pub struct Run {
     /// Wall time between two snapshots of the run, e.g. "10 min", from which `odonata run --resume` continues after the
     /// computer has failed. They are kept beside the result folder until it is complete. Default: none.
     pub checkpoint_interval: Option<WallTime>,
-}
-
-impl Default for Run {
-    fn default() -> Self {
-        Run {
-            time_limit: None,
-            memory_limit: None,
-            message_rows: 1_000_000,
-            io_rows: 1_000_000,
-            series_interval: None,
-            queue_links: Vec::new(),
-            timeline: None,
-            blame: Filled::EMPTY,
-            blame_sampling: 1,
-            lost_time: false,
-            lost_time_path: 0,
-            baselines: false,
-            scheduler: Scheduler::default(),
-            threads: Threads::default(),
-            parts: Parts::default(),
-            optimism: Optimism::default(),
-            checkpoint_interval: None,
-        }
-    }
 }
 
 /// Maximum number of threads of a process: more than any current computer has, and low enough to catch typing errors.
@@ -239,24 +218,19 @@ pub struct ListedParts {
 }
 
 /// Bounds of the optimistic scheduler. They limit how far it runs ahead, and so determine its speed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, JsonSchema, smart_default::SmartDefault,
+)]
 #[serde(default, deny_unknown_fields)]
 pub struct Optimism {
     /// A part goes beyond its window only until it has handled this many events in the round, including those of
     /// earlier rounds that may still have to be rolled back.
     #[schemars(range(min = 1))]
+    #[default = 128]
     pub events_per_round: u32,
     /// Maximum memory of a process for rolling back events; at least 1 MiB.
+    #[default(Bytes::mib(256))]
     pub journal: Bytes,
-}
-
-impl Default for Optimism {
-    fn default() -> Self {
-        Optimism {
-            events_per_round: 128,
-            journal: Bytes::mib(256),
-        }
-    }
 }
 
 impl<'de> Deserialize<'de> for Threads {

@@ -9,7 +9,7 @@ use super::job::OtherJobs;
 
 /// What is recorded individually for `odonata timeline`: the calls of ranks, their messages, the accesses of storage
 /// servers, and the busiest links over time. Recording does not change the results.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields, expecting = "a table: {} records all")]
 pub struct Timeline {
     /// Name of one or more jobs whose ranks are recorded; the name of an array means all of its jobs. Default: all
@@ -20,6 +20,7 @@ pub struct Timeline {
     pub ranks: Option<Vec<u32>>,
     /// Records only every n-th of these ranks: those whose number in their job is a multiple of n.
     #[schemars(range(min = 1))]
+    #[default = 1]
     pub every: u32,
     /// Simulated time at which recording starts.
     pub from: Time,
@@ -27,24 +28,12 @@ pub struct Timeline {
     pub until: Option<Time>,
     /// Maximum number of rows in each of the tables calls and accesses, and of steps from which flows and requests are
     /// derived (a message has three or four). Those that end first are kept; the others are only counted.
+    #[default = 1_000_000]
     pub rows: u64,
     /// Number of links, the busiest ones, that are recorded over time, in the intervals of `run.series_interval`;
     /// without that setting there are none.
+    #[default = 16]
     pub links: u32,
-}
-
-impl Default for Timeline {
-    fn default() -> Self {
-        Timeline {
-            jobs: OtherJobs::default(),
-            ranks: None,
-            every: 1,
-            from: Time::ZERO,
-            until: None,
-            rows: 1_000_000,
-            links: 16,
-        }
-    }
 }
 
 /// Maximum number of rows of a table: they are in memory until the end of the run.

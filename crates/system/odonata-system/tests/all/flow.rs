@@ -1,23 +1,9 @@
 //! The flow-level form of the network: closed forms, conservation, one digest on every scheduler, and what it refuses.
 
 use crate::common::completed as run;
-use crate::everywhere::{JOBS, assert_one_digest};
+use crate::everywhere::{JOBS, assert_one_digest, slow_terminals as text};
 use odonata_system::results::Rows;
 use odonata_system::scenario;
-
-/// 32 nodes; links of terminals carry 10 bytes per ns, so that they are the slowest.
-fn text(network: &str, jobs: &str) -> String {
-    format!(
-        "[machine.dragonfly]\ngroups = 4\nrouters_per_group = 4\nnodes_per_router = 2\nglobal_ports_per_router = 1\n\
-         [network]\npacket = \"4 KiB\"\nflit = \"64 B\"\nrouter_delay = \"90 ns\"\n\
-         routing = {{ algorithm = \"minimal\" }}\n\
-         links.terminal = {{ bandwidth = \"10 GB/s\", latency = \"20 ns\" }}\n\
-         links.local = {{ bandwidth = \"20 GB/s\", latency = \"30 ns\" }}\n\
-         links.global = {{ bandwidth = \"20 GB/s\", latency = \"300 ns\" }}\n{network}\n\
-         [nic]\nmessage_delay = \"0 ns\"\n\
-         [mpi]\neager_threshold = \"none\"\n{jobs}"
-    )
-}
 
 const FLOW: &str = "fidelity = \"flow\"";
 

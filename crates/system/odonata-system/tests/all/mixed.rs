@@ -2,22 +2,8 @@
 //! and what is refused.
 
 use crate::common::{completed as run, finish};
-use crate::everywhere::{JOBS, assert_one_digest};
+use crate::everywhere::{JOBS, assert_one_digest, slow_terminals as text};
 use odonata_system::scenario;
-
-/// 32 nodes; links of terminals carry 10 bytes per ns, so that they are the slowest.
-fn text(network: &str, jobs: &str) -> String {
-    format!(
-        "[machine.dragonfly]\ngroups = 4\nrouters_per_group = 4\nnodes_per_router = 2\nglobal_ports_per_router = 1\n\
-         [network]\npacket = \"4 KiB\"\nflit = \"64 B\"\nrouter_delay = \"90 ns\"\n\
-         routing = {{ algorithm = \"minimal\" }}\n\
-         links.terminal = {{ bandwidth = \"10 GB/s\", latency = \"20 ns\" }}\n\
-         links.local = {{ bandwidth = \"20 GB/s\", latency = \"30 ns\" }}\n\
-         links.global = {{ bandwidth = \"20 GB/s\", latency = \"300 ns\" }}\n{network}\n\
-         [nic]\nmessage_delay = \"0 ns\"\n\
-         [mpi]\neager_threshold = \"none\"\n{jobs}"
-    )
-}
 
 /// The job `flows` is simulated as flows, `packets` in packets; each sends 8 MiB from one node of the first router to
 /// the other group.

@@ -148,6 +148,65 @@ pub enum Collective {
     },
 }
 
+/// Arguments of a collective call.
+#[derive(Clone, Copy, Debug)]
+pub struct Arguments {
+    /// The root.
+    pub root: u32,
+    /// The size in bytes.
+    pub bytes: u64,
+    /// Number of elements of a vector.
+    pub count: u64,
+    /// Sizes that differ between ranks.
+    pub counts: Counts,
+}
+
+impl Arguments {
+    /// All zero.
+    pub const NONE: Arguments = Arguments {
+        root: 0,
+        bytes: 0,
+        count: 0,
+        counts: Counts(0),
+    };
+}
+
+impl Kind {
+    /// The call of this kind on `comm`, with those of the arguments that it has.
+    pub const fn call(self, comm: Comm, arguments: Arguments) -> Collective {
+        use Collective as C;
+        let Arguments {
+            root,
+            bytes,
+            count,
+            counts,
+        } = arguments;
+        match self {
+            Kind::Barrier => C::Barrier { comm },
+            Kind::Broadcast => C::Broadcast { comm, root, bytes },
+            Kind::Allreduce => C::Allreduce { comm, bytes, count },
+            Kind::Reduce => C::Reduce {
+                comm,
+                root,
+                bytes,
+                count,
+            },
+            Kind::Gather => C::Gather { comm, root, bytes },
+            Kind::Gatherv => C::Gatherv { comm, root, counts },
+            Kind::Scatter => C::Scatter { comm, root, bytes },
+            Kind::Scatterv => C::Scatterv { comm, root, counts },
+            Kind::Allgather => C::Allgather { comm, bytes },
+            Kind::Allgatherv => C::Allgatherv { comm, counts },
+            Kind::ReduceScatter => C::ReduceScatter { comm, counts },
+            Kind::ReduceScatterBlock => C::ReduceScatterBlock { comm, bytes, count },
+            Kind::Scan => C::Scan { comm, bytes, count },
+            Kind::Exscan => C::Exscan { comm, bytes, count },
+            Kind::Alltoall => C::Alltoall { comm, bytes },
+            Kind::Alltoallv => C::Alltoallv { comm, counts },
+        }
+    }
+}
+
 impl Collective {
     /// The communicator it runs on.
     pub const fn comm(&self) -> Comm {
@@ -349,34 +408,19 @@ mod tests {
     #[test]
     fn elements_are_whole_bytes() {
         let calls = |bytes, count| {
+            let vector = Arguments {
+                bytes,
+                count,
+                ..Arguments::NONE
+            };
             [
-                Collective::Allreduce {
-                    comm: COMM,
-                    bytes,
-                    count,
-                },
-                Collective::Reduce {
-                    comm: COMM,
-                    root: 0,
-                    bytes,
-                    count,
-                },
-                Collective::ReduceScatterBlock {
-                    comm: COMM,
-                    bytes,
-                    count,
-                },
-                Collective::Scan {
-                    comm: COMM,
-                    bytes,
-                    count,
-                },
-                Collective::Exscan {
-                    comm: COMM,
-                    bytes,
-                    count,
-                },
+                Kind::Allreduce,
+                Kind::Reduce,
+                Kind::ReduceScatterBlock,
+                Kind::Scan,
+                Kind::Exscan,
             ]
+            .map(|kind| kind.call(COMM, vector))
         };
         for (bytes, count, good) in [(8, 1, true), (0, 0, true), (9, 2, false), (8, 0, false)] {
             assert!(calls(bytes, count).iter().all(|call| call.check(4).is_ok() == good));

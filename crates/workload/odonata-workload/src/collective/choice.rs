@@ -5,24 +5,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Sizes for explicitly chosen algorithms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, smart_default::SmartDefault)]
 pub struct AlgorithmSizes {
     /// Segment size of a pipeline, in bytes.
+    #[default(64 << 10)]
     pub segment: u32,
     /// Number of messages posted at once.
+    #[default = 32]
     pub window: u32,
     /// Number of children in a tree of network interfaces.
+    #[default = 32]
     pub radix: u32,
-}
-
-impl Default for AlgorithmSizes {
-    fn default() -> Self {
-        AlgorithmSizes {
-            segment: 64 << 10,
-            window: 32,
-            radix: 32,
-        }
-    }
 }
 
 /// Declares the choices of a collective: the library's, and algorithms by their names with the sizes that they have.

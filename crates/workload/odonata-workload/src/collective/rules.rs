@@ -49,42 +49,33 @@ impl OffloadLimits {
 }
 
 /// The decision rules between algorithms. The default is MPICH's choice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, smart_default::SmartDefault)]
 pub struct Rules {
     /// The library whose decision rules apply.
+    #[default(Library::Mpich)]
     pub library: Library,
     /// MPICH: all-reduces of at most this size use recursive doubling (`MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE`), longer
     /// ones reduce-scatter. All-reduces with fewer elements than the largest power of two of ranks, which cannot be
     /// scattered, use recursive doubling, too.
+    #[default = 2_048]
     pub allreduce_recursive_doubling_up_to: u64,
     /// MPICH: broadcasts below this size use the binomial tree (`MPIR_CVAR_BCAST_SHORT_MSG_SIZE`).
+    #[default = 12_288]
     pub broadcast_binomial_below: u64,
     /// MPICH: on fewer ranks, every broadcast uses the binomial tree (`MPIR_CVAR_BCAST_MIN_PROCS`).
+    #[default = 8]
     pub broadcast_min_ranks: u32,
     /// MPICH: longer broadcasts on a power of two of ranks gather by recursive doubling below this size
     /// (`MPIR_CVAR_BCAST_LONG_MSG_SIZE`); all others gather around a ring.
+    #[default = 524_288]
     pub broadcast_recursive_doubling_below: u64,
     /// Sizes for explicitly chosen algorithms.
     pub sizes: AlgorithmSizes,
     /// What network interfaces can do.
     pub offload: OffloadLimits,
     /// A fixed algorithm per kind, used wherever it supports the collective.
+    #[default([None; Kind::ALL.len()])]
     pub forced: [Option<Algorithm>; Kind::ALL.len()],
-}
-
-impl Default for Rules {
-    fn default() -> Self {
-        Rules {
-            library: Library::Mpich,
-            allreduce_recursive_doubling_up_to: 2_048,
-            broadcast_binomial_below: 12_288,
-            broadcast_min_ranks: 8,
-            broadcast_recursive_doubling_below: 524_288,
-            sizes: AlgorithmSizes::default(),
-            offload: OffloadLimits::default(),
-            forced: [None; Kind::ALL.len()],
-        }
-    }
 }
 
 impl Rules {

@@ -24,7 +24,7 @@ use crate::program::check_length;
 use crate::{Comm, Cursor, Op, OpKind, Program, Request, Source, Tag};
 
 /// AMG: V-cycles of an algebraic multigrid solver on a 3-D mesh of ranks. The defaults are the traces of the Design Forward programme.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Amg")]
 pub struct AmgParams {
@@ -32,31 +32,23 @@ pub struct AmgParams {
     /// 24).
     pub dims: Option<[u32; 3]>,
     /// Levels of a cycle, 2 to 7. The last one is on one rank and sends nothing.
+    #[default = 7]
     pub levels: u32,
     /// V-cycles.
+    #[default = 2]
     pub cycles: u32,
     /// Size of the message to a neighbor on the finest level, e.g. "12800 B"; 8 n^2 bytes for n^3 points per rank.
     /// Messages of coarser levels are in proportion.
+    #[default(Bytes(12_800))]
     pub message: Bytes,
     /// Computation before the first cycle, in which the solver sets up its levels. Default: 91.4%, as measured on 27
     /// ranks, of the computation of 60.34% of 7.5 s that was measured on 13,824 ranks.
+    #[default(Time::from_ns(4_134_400_000))]
     pub setup: Time,
     /// Computation in all cycles together, most of it on the finest level, as measured on 27 ranks. Default: the rest
     /// of that time.
+    #[default(Time::from_ns(391_100_000))]
     pub compute: Time,
-}
-
-impl Default for AmgParams {
-    fn default() -> Self {
-        AmgParams {
-            dims: None,
-            levels: 7,
-            cycles: 2,
-            message: Bytes(12_800),
-            setup: Time::from_ns(4_134_400_000),
-            compute: Time::from_ns(391_100_000),
-        }
-    }
 }
 
 impl Parameters for AmgParams {

@@ -35,19 +35,24 @@ pub enum CheckpointOffset {
 }
 
 /// Checkpoints: compute, then every rank writes its share of a common file. The defaults are the MFNetSim case study.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Checkpoint")]
 pub struct CheckpointParams {
     /// Number of checkpoints.
+    #[default = 1]
     pub iterations: u32,
     /// Size of one checkpoint of the whole job, e.g. "50 GB"; every rank writes an equal share, rounded down.
+    #[default(Bytes(50_000_000_000))]
     pub total: Bytes,
     /// Computation before each checkpoint, e.g. "100 ms".
+    #[default(Time::from_ns(100_000_000))]
     pub interval: Time,
     /// Whether all ranks write to one file, or each to its own.
+    #[default(CheckpointFile::Shared)]
     pub file: CheckpointFile,
     /// Offset of each rank in the file.
+    #[default(CheckpointOffset::ByRank)]
     pub offset: CheckpointOffset,
     /// Size of one write, at least 1 B; the last one of a rank may be shorter. Default: the whole share of a rank.
     pub record: Option<Bytes>,
@@ -56,26 +61,11 @@ pub struct CheckpointParams {
     /// rank writes its own data.
     pub collective: Option<CollectiveIo>,
     /// Whether there is a barrier before and after the writes (the MFNetSim runs have none).
+    #[default = true]
     pub coordinated: bool,
     /// Whether every rank synchronizes its file (`fsync`) after its writes, and continues when the data is committed
     /// (`storage.sync`). Default: false.
     pub fsync: bool,
-}
-
-impl Default for CheckpointParams {
-    fn default() -> Self {
-        CheckpointParams {
-            iterations: 1,
-            total: Bytes(50_000_000_000),
-            interval: Time::from_ns(100_000_000),
-            file: CheckpointFile::Shared,
-            offset: CheckpointOffset::ByRank,
-            record: None,
-            collective: None,
-            coordinated: true,
-            fsync: false,
-        }
-    }
 }
 
 impl Parameters for CheckpointParams {

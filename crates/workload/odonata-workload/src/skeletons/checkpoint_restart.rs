@@ -41,24 +41,30 @@ const LONGEST: Time = Time(1 << 62);
 const SHORTEST_MTTI: Time = Time(1_000_000);
 
 /// A job that writes checkpoints, fails and restarts from the last one, until its work is done.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "CheckpointRestart")]
 pub struct CheckpointRestartParams {
     /// Computation of each rank up to the solution, without checkpoints and failures.
+    #[default(Time::from_seconds(3_600.0))]
     pub work: Time,
     /// Mean time to interrupt of the whole job, at least "1 us": gaps between failures are exponential.
+    #[default(Time::from_seconds(86_400.0))]
     pub mtti: Time,
     /// Size of one checkpoint of the whole job; every rank has an equal share, rounded down. Two checkpoints are kept:
     /// if storage servers fail and the last one is lost, a restart reads the previous one.
+    #[default(Bytes(1_000_000_000_000))]
     pub total: Bytes,
     /// Whether all ranks write to one file, or each to its own.
+    #[default(CheckpointFile::PerRank)]
     pub file: CheckpointFile,
     /// Size of one write or read, at least 1 B; the last one of a rank may be shorter.
+    #[default(Bytes::mib(16))]
     pub record: Bytes,
     /// Computation between two checkpoints. Default: the optimum.
     pub interval: Option<Time>,
     /// Daly's formula for the interval, if no interval is given.
+    #[default(Optimum::HigherOrder)]
     pub optimum: Optimum,
     /// Time of a checkpoint in that formula. Default: measured on a checkpoint that the job writes before it begins to
     /// compute.
@@ -68,29 +74,11 @@ pub struct CheckpointRestartParams {
     /// Seed of the failures. Default: the seed of the scenario.
     pub seed: Filled<u64>,
     /// Number of failures after which the job gives up, which is an error of the run.
+    #[default = 10_000]
     pub most_failures: u32,
     /// Whether a checkpoint is complete only when every rank has synchronized its file (`fsync`), and it is committed
     /// (`storage.sync`). Default: false.
     pub fsync: bool,
-}
-
-impl Default for CheckpointRestartParams {
-    fn default() -> Self {
-        CheckpointRestartParams {
-            work: Time::from_seconds(3_600.0),
-            mtti: Time::from_seconds(86_400.0),
-            total: Bytes(1_000_000_000_000),
-            file: CheckpointFile::PerRank,
-            record: Bytes::mib(16),
-            interval: None,
-            optimum: Optimum::HigherOrder,
-            checkpoint_time: None,
-            restart: Time::ZERO,
-            seed: Filled::EMPTY,
-            most_failures: 10_000,
-            fsync: false,
-        }
-    }
 }
 
 impl CheckpointRestartParams {

@@ -9,23 +9,16 @@ use crate::program::check_length;
 use crate::{Cursor, Op, OpKind, Program};
 
 /// Computation only. In a list of workloads: a pause, a delayed start, a phase of an application.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "ComputeWorkload")]
 pub struct ComputeParams {
     /// Duration of each computation.
+    #[default(Time::from_ns(1_000_000))]
     pub time: Time,
     /// How often.
+    #[default = 1]
     pub iterations: u32,
-}
-
-impl Default for ComputeParams {
-    fn default() -> Self {
-        ComputeParams {
-            time: Time::from_ns(1_000_000),
-            iterations: 1,
-        }
-    }
 }
 
 impl Parameters for ComputeParams {

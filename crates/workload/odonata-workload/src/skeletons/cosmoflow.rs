@@ -22,38 +22,31 @@ pub enum CosmoFlowIo {
 
 /// Data-parallel training of CosmoFlow: each step transfers the rank's own file, computes, and all-reduces the
 /// gradient. The defaults are those of the MFNetSim paper.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Cosmoflow")]
 pub struct CosmoFlowParams {
     /// Training steps.
+    #[default = 5]
     pub iterations: u32,
     /// Elements of the gradient.
+    #[default = 7_379_200]
     pub elements: u64,
     /// Size of an element, e.g. "4 B".
+    #[default(Bytes(4))]
     pub element: Bytes,
     /// Size transferred by each rank per step, e.g. "8 MiB".
+    #[default(Bytes::mib(8))]
     pub sample: Bytes,
     /// Computation per step, e.g. "129 ms".
+    #[default(Time::from_ns(129_000_000))]
     pub compute: Time,
     /// Direction of the samples.
+    #[default(CosmoFlowIo::Read)]
     pub io: CosmoFlowIo,
     /// Whether the transfer of the next step overlaps with the computation of this one (the MFNetSim runs: no).
+    #[default = true]
     pub pipelined: bool,
-}
-
-impl Default for CosmoFlowParams {
-    fn default() -> Self {
-        CosmoFlowParams {
-            iterations: 5,
-            elements: 7_379_200,
-            element: Bytes(4),
-            sample: Bytes::mib(8),
-            compute: Time::from_ns(129_000_000),
-            io: CosmoFlowIo::Read,
-            pipelined: true,
-        }
-    }
 }
 
 impl Parameters for CosmoFlowParams {

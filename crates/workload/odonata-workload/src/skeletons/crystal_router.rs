@@ -23,31 +23,24 @@ use crate::{Comm, Cursor, Op, OpKind, Program, Request, Source, Tag};
 
 /// Crystal router: each rank has equal data for all others, moved by recursive halving. The defaults are the trace of
 /// Nek5000's kernel of the Design Forward program on 1,000 ranks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "CrystalRouter")]
 pub struct CrystalRouterParams {
     /// Data of each rank for all others together, in all rounds. On n ranks it is sent about log2(n) / 2 times: 10,000
     /// ranks with "33 MB" send 2 TiB in total.
+    #[default(Bytes(23_191_590))]
     pub payload: Bytes,
     /// Number of rounds. The trace's matrix does not show it.
+    #[default = 60]
     pub rounds: u32,
     /// Size of the message before each data message, with the size of that one; "0 B": none.
+    #[default(Bytes(4))]
     pub header: Bytes,
     /// Computation of each rank in all rounds together; an equal part precedes each exchange. Default: 11% of 1.37 s,
     /// as measured on 10,000 ranks.
+    #[default(Time::from_ns(150_700_000))]
     pub compute: Time,
-}
-
-impl Default for CrystalRouterParams {
-    fn default() -> Self {
-        CrystalRouterParams {
-            payload: Bytes(23_191_590),
-            rounds: 60,
-            header: Bytes(4),
-            compute: Time::from_ns(150_700_000),
-        }
-    }
 }
 
 /// The most ranks.

@@ -26,61 +26,51 @@ use crate::{After, Cursor, Op, OpId, OpKind, Program};
 const MOST_AHEAD: u64 = 200;
 
 /// Training that prefetches samples.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "DataLoader")]
 pub struct DataLoaderParams {
     /// Files of the data set, at least 1.
+    #[default = 64]
     pub files: u32,
     /// Samples per file; 1: a file per sample.
+    #[default = 1_024]
     pub samples_per_file: u32,
     /// Size of a sample, e.g. "128 KiB".
+    #[default(Bytes::kib(128))]
     pub sample: Bytes,
     /// Adjacent samples of a file read with one call, and shuffled together. A divisor of samples_per_file and of
     /// batch.
+    #[default = 1]
     pub samples_per_read: u32,
     /// Samples of each rank in a step.
+    #[default = 8]
     pub batch: u32,
     /// Number of passes over the data set.
+    #[default = 1]
     pub epochs: u32,
     /// Steps of an epoch. Default and maximum: the number of whole batches for all ranks.
     pub steps: Filled<u32>,
     /// Whether samples come in random order.
+    #[default = true]
     pub shuffle: bool,
     /// Seed of the order. Default: the seed of the scenario.
     pub seed: Filled<u64>,
     /// Readers of a rank, 1 to 64; a node has this number times its ranks.
     #[schemars(range(min = 1, max = 64))]
+    #[default = 4]
     pub readers: u32,
     /// Batches prefetched ahead of the current step; 0: each step reads its own batch when it begins.
+    #[default = 4]
     pub prefetch: u32,
     /// Whether a file is opened for each read, and closed after it.
     pub reopen: bool,
     /// Computation of a step, e.g. "100 ms".
+    #[default(Time::from_ns(100_000_000))]
     pub compute: Time,
     /// Gradient summed over all ranks after the computation; "0 B": none.
+    #[default(Bytes(100_000_000))]
     pub gradient: Bytes,
-}
-
-impl Default for DataLoaderParams {
-    fn default() -> Self {
-        DataLoaderParams {
-            files: 64,
-            samples_per_file: 1_024,
-            sample: Bytes::kib(128),
-            samples_per_read: 1,
-            batch: 8,
-            epochs: 1,
-            steps: Filled::EMPTY,
-            shuffle: true,
-            seed: Filled::EMPTY,
-            readers: 4,
-            prefetch: 4,
-            reopen: false,
-            compute: Time::from_ns(100_000_000),
-            gradient: Bytes(100_000_000),
-        }
-    }
 }
 
 impl DataLoaderParams {

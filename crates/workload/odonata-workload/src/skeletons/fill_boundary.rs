@@ -21,7 +21,7 @@ use crate::{Collective, Comm, Cursor, Op, OpKind, Program};
 
 /// FillBoundary: exchanges of ghost cells between boxes of a block-structured grid. The defaults are the trace of the
 /// Design Forward program.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "FillBoundary")]
 pub struct FillBoundaryParams {
@@ -30,32 +30,22 @@ pub struct FillBoundaryParams {
     /// Whether the domain is periodic.
     pub periodic: bool,
     /// Points along each edge of a box.
+    #[default = 64]
     pub points: u32,
     /// Widths of the ghost cells in points, used in turn.
+    #[default(vec![1, 2, 3, 4])]
     pub ghost_cells: Vec<u32>,
     /// Exchanges per width with all 26 neighbors, and the same number with neighbors across faces only.
+    #[default = 25]
     pub repetitions: u32,
     /// Size of a point, e.g. "8 B".
+    #[default(Bytes(8))]
     pub point: Bytes,
     /// Broadcasts of 8 B from rank 0 at the start.
+    #[default = 7]
     pub broadcasts: u32,
     /// Computation of each rank before each exchange, e.g. "1 ms".
     pub compute: Time,
-}
-
-impl Default for FillBoundaryParams {
-    fn default() -> Self {
-        FillBoundaryParams {
-            dims: None,
-            periodic: false,
-            points: 64,
-            ghost_cells: vec![1, 2, 3, 4],
-            repetitions: 25,
-            point: Bytes(8),
-            broadcasts: 7,
-            compute: Time::ZERO,
-        }
-    }
 }
 
 /// Maximum number of widths of ghost cells.

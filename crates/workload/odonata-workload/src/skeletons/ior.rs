@@ -53,18 +53,22 @@ pub enum IorApi {
 }
 
 /// IOR with its own parameter names. The defaults are IOR's.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "IorParameters")]
 pub struct IorParams {
     /// Interface (-a): "POSIX" or "MPIIO".
+    #[default(IorApi::Posix)]
     pub api: IorApi,
     /// Size of one read or write (-t), e.g. "1 MiB".
+    #[default(Bytes::kib(256))]
     pub transfer_size: Bytes,
     /// Contiguous bytes of a task in a segment (-b), a multiple of the transfer.
+    #[default(Bytes::mib(1))]
     pub block_size: Bytes,
     /// Number of segments (-s), at least 1.
     #[schemars(range(min = 1))]
+    #[default = 1]
     pub segment_count: u32,
     /// A file for each task (-F), N-N; otherwise all tasks share one, N-1.
     pub file_per_proc: bool,
@@ -81,6 +85,7 @@ pub struct IorParams {
     /// Tasks read the data of a task taskPerNodeOffset nodes further on (-C).
     pub reorder_tasks: bool,
     /// Offset in nodes (-Q).
+    #[default = 1]
     pub task_per_node_offset: u32,
     /// Each task reads the data of a random task (-Z), at least taskPerNodeOffset nodes away.
     pub reorder_tasks_random: bool,
@@ -97,11 +102,13 @@ pub struct IorParams {
     #[schemars(range(min = 1))]
     pub cb_nodes: Filled<u32>,
     /// Buffer of each of these ranks (ROMIO's hint cb_buffer_size).
+    #[default(Bytes::mib(16))]
     pub cb_buffer_size: Bytes,
     /// Barriers between open, access and close (-g).
     pub intra_test_barriers: bool,
     /// Number of repetitions (-i), at least 1.
     #[schemars(range(min = 1))]
+    #[default = 1]
     pub repetitions: u32,
     /// Whether each repetition has separate files (-m); otherwise it overwrites those of the previous one.
     pub multi_file: bool,
@@ -124,6 +131,7 @@ pub struct IorParams {
     /// reads with the same name (-O stoneWallingStatusFile): for tests of one list, with keepFile.
     pub stone_walling_status_file: String,
     /// Name of the files (-o): tests of a list with the same name access the same files.
+    #[default("testFile".into())]
     pub test_file: String,
     /// Tasks (-N). Default, and the only possible value: the ranks of the job.
     pub num_tasks: Filled<u32>,
@@ -132,46 +140,6 @@ pub struct IorParams {
     pub tasks_per_node: Filled<u32>,
     /// Seed of random offsets. Default: the seed of the scenario.
     pub random_seed: Filled<u64>,
-}
-
-impl Default for IorParams {
-    fn default() -> Self {
-        IorParams {
-            api: IorApi::Posix,
-            transfer_size: Bytes::kib(256),
-            block_size: Bytes::mib(1),
-            segment_count: 1,
-            file_per_proc: false,
-            write_file: Filled::EMPTY,
-            read_file: Filled::EMPTY,
-            check_write: false,
-            check_read: false,
-            random_offset: false,
-            reorder_tasks: false,
-            task_per_node_offset: 1,
-            reorder_tasks_random: false,
-            reorder_tasks_random_seed: 0,
-            fsync: false,
-            fsync_per_write: false,
-            collective: false,
-            cb_nodes: Filled::EMPTY,
-            cb_buffer_size: Bytes::mib(16),
-            intra_test_barriers: false,
-            repetitions: 1,
-            multi_file: false,
-            keep_file: false,
-            use_existing_test_file: false,
-            inter_test_delay: Time::ZERO,
-            deadline_for_stonewalling: Time::ZERO,
-            stone_walling_wear_out: false,
-            stone_walling_wear_out_iterations: 0,
-            stone_walling_status_file: String::new(),
-            test_file: "testFile".into(),
-            num_tasks: Filled::EMPTY,
-            tasks_per_node: Filled::EMPTY,
-            random_seed: Filled::EMPTY,
-        }
-    }
 }
 
 /// IOR in a scenario: its command line, e.g. "-w -r -t 1m -b 16m -s 4 -F", or a table of its parameters.

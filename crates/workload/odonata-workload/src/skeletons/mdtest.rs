@@ -56,7 +56,7 @@ pub enum MdtestTest {
 }
 
 /// mdtest with its own parameters. The defaults are mdtest's.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "MdtestParameters")]
 pub struct MdtestParams {
@@ -69,6 +69,7 @@ pub struct MdtestParams {
     pub depth: u32,
     /// Directories below each directory of the tree (-b), at least 1.
     #[schemars(range(min = 1))]
+    #[default = 1]
     pub branch: u32,
     /// Whether each task has a separate tree (-u).
     pub unique_directories: bool,
@@ -90,31 +91,10 @@ pub struct MdtestParams {
     /// Whether each written file is synchronized (-y).
     pub sync: bool,
     /// How often (-i).
+    #[default = 1]
     pub iterations: u32,
     /// No barriers between the phases (-B).
     pub no_barriers: bool,
-}
-
-impl Default for MdtestParams {
-    fn default() -> Self {
-        MdtestParams {
-            items: None,
-            items_per_directory: None,
-            depth: 0,
-            branch: 1,
-            unique_directories: false,
-            leaf_only: false,
-            files_only: false,
-            directories_only: false,
-            tests: Vec::new(),
-            stride: 0,
-            write_bytes: Bytes::ZERO,
-            read_bytes: Bytes::ZERO,
-            sync: false,
-            iterations: 1,
-            no_barriers: false,
-        }
-    }
 }
 
 /// mdtest in a scenario: its command line, e.g. "-n 100 -F -u", or a table of its parameters.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// Communication of MILC's solver: each iteration has two exchanges with 8 neighbors in a 4-D torus, then two
 /// all-reduces of 8 B. The defaults are the MFNetSim case study.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Milc")]
 pub struct MilcParams {
@@ -19,22 +19,14 @@ pub struct MilcParams {
     /// ranks: 3 x 4 x 5 x 5).
     pub dims: Option<[u32; 4]>,
     /// Iterations of the solver.
+    #[default = 100]
     pub iterations: u32,
     /// Size of the message to one neighbor, e.g. "497664 B"; 1.5 L^4 bytes for L^4 lattice sites per rank.
+    #[default(Bytes(497_664))]
     pub message: Bytes,
     /// Computation on the sites of one parity, twice per iteration, e.g. "25 ns".
+    #[default(Time::from_ns(25))]
     pub compute: Time,
-}
-
-impl Default for MilcParams {
-    fn default() -> Self {
-        MilcParams {
-            dims: None,
-            iterations: 100,
-            message: Bytes(497_664),
-            compute: Time::from_ns(25),
-        }
-    }
 }
 
 impl Parameters for MilcParams {

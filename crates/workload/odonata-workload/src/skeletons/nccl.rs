@@ -136,11 +136,12 @@ impl NcclProtocol {
 }
 
 /// A collective of NCCL: `iterations` times computation and the collective, by rings or trees on several channels.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "NcclWorkload")]
 pub struct NcclParams {
     /// Which collective.
+    #[default(NcclCollective::AllReduce)]
     pub collective: NcclCollective,
     /// Data size as counted by nccl-tests, e.g. "1 GiB": the vector of an all-reduce or a broadcast, all blocks of an
     /// all-gather or a reduce-scatter. Required.
@@ -148,12 +149,15 @@ pub struct NcclParams {
     #[schemars(with = "Option<Bytes>")]
     pub bytes: Filled<Bytes>,
     /// Algorithm of an all-reduce; other collectives use rings.
+    #[default(NcclAlgorithm::Ring)]
     pub algorithm: NcclAlgorithm,
     /// The protocol that signals the arrival of data.
+    #[default(NcclProtocol::Simple)]
     pub protocol: NcclProtocol,
     /// Maximum number of channels, 1 to 64; fewer if a channel would have less than 32 KiB, NCCL's minimum for 512
     /// threads with 64 B each.
     #[schemars(range(min = 1, max = 64))]
+    #[default = 8]
     pub channels: u32,
     /// Maximum data of a step on each channel. Default: by protocol, "2 MiB", LL "16 KiB", LL128 "576 kB".
     #[serde(skip_serializing_if = "Filled::is_empty")]
@@ -162,6 +166,7 @@ pub struct NcclParams {
     /// GPUs (consecutive ranks) of a host: rings visit all GPUs of a host before they leave it. The ranks must fill
     /// their hosts, unless they are on one.
     #[schemars(range(min = 1))]
+    #[default = 8]
     pub gpus_per_host: u32,
     /// Time of a step in addition to its transfer. Default: by protocol, "6 us", LL "1 us", LL128 "2 us"; if NCCL chooses,
     /// NCCL's latency of NVLink.
@@ -176,8 +181,10 @@ pub struct NcclParams {
     /// AWS. The simulated steps have that of the machine's links.
     pub network_latency: Time,
     /// Rate of a GPU's NVLinks in each direction that NCCL assumes for its choice. Default: 18 links of 20.6 GB/s.
+    #[default(Bandwidth(18.0 * 20.6e9))]
     pub nvlink_bandwidth: Bandwidth,
     /// Rate of the network interface of each GPU that NCCL assumes for its choice.
+    #[default(Bandwidth(50e9))]
     pub network_bandwidth: Bandwidth,
     /// Part of the rate of the links that sums in switches reach, above 0, at most 1. Default: 1; if NCCL chooses, its
     /// value for Hopper, 0.85.
@@ -190,35 +197,13 @@ pub struct NcclParams {
     #[schemars(with = "Option<Time>")]
     pub launch: Filled<Time>,
     /// Time of the reduction per byte. Default: two reads and a write at the 3.35 TB/s of an H100.
+    #[default(REDUCTION)]
     pub reduction: PerByte,
     /// How often.
+    #[default = 1]
     pub iterations: u32,
     /// Computation of each rank before each call, e.g. "50 ms".
     pub compute: Time,
-}
-
-impl Default for NcclParams {
-    fn default() -> Self {
-        NcclParams {
-            collective: NcclCollective::AllReduce,
-            bytes: Filled::EMPTY,
-            algorithm: NcclAlgorithm::Ring,
-            protocol: NcclProtocol::Simple,
-            channels: 8,
-            chunk: Filled::EMPTY,
-            gpus_per_host: 8,
-            step_latency: Filled::EMPTY,
-            channel_bandwidth: None,
-            network_latency: Time::ZERO,
-            nvlink_bandwidth: Bandwidth(18.0 * 20.6e9),
-            network_bandwidth: Bandwidth(50e9),
-            nvls_efficiency: Filled::EMPTY,
-            launch: Filled::EMPTY,
-            reduction: REDUCTION,
-            iterations: 1,
-            compute: Time::ZERO,
-        }
-    }
 }
 
 /// Maximum number of channels: streams of one rank.

@@ -44,29 +44,21 @@ const NEIGHBOURS: [Offset; 26] = [
 
 /// Communication of Nekbone: for each polynomial order two conjugate gradient solves with 26-neighbor exchanges in a
 /// 3-D mesh and all-reduces of 8 B. The defaults are the MFNetSim case study.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Nekbone")]
 pub struct NekboneParams {
     /// Ranks along x, y, z, the first fastest; their product is `ranks`. Default: balanced (300 ranks: 5 x 6 x 10).
     pub dims: Option<[u32; 3]>,
     /// Polynomial orders, solved one after the other; at most 1,000.
+    #[default(vec![8, 11, 14])]
     pub orders: Vec<u32>,
     /// Spectral elements along each edge of a rank's block.
+    #[default = 13]
     pub elements_per_edge: u32,
     /// Iterations of each of the two solves per order.
+    #[default = 100]
     pub cg_iterations: u32,
-}
-
-impl Default for NekboneParams {
-    fn default() -> Self {
-        NekboneParams {
-            dims: None,
-            orders: vec![8, 11, 14],
-            elements_per_edge: 13,
-            cg_iterations: 100,
-        }
-    }
 }
 
 impl Parameters for NekboneParams {

@@ -29,29 +29,21 @@ const MOST_SIZES: usize = 1_000;
 
 /// Ping-pong of pairs of ranks: `iterations` round trips for each size. The time of an iteration is that of a round
 /// trip.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "PingPong")]
 pub struct PingPongParams {
     /// Size of the messages, or a list of sizes used in turn, e.g. ["0 B", "1 KiB", "64 KiB"].
+    #[default(OneOrMany::One(Bytes(8)))]
     pub bytes: OneOrMany<Bytes>,
     /// Round trips of each size.
+    #[default = 100]
     pub iterations: u32,
     /// The pairs of ranks; a rank without a partner is idle.
+    #[default(Pairs::First)]
     pub pairs: Pairs,
     /// Computation of both ranks before each round trip, e.g. "1 ms".
     pub compute: Time,
-}
-
-impl Default for PingPongParams {
-    fn default() -> Self {
-        PingPongParams {
-            bytes: OneOrMany::One(Bytes(8)),
-            iterations: 100,
-            pairs: Pairs::First,
-            compute: Time::ZERO,
-        }
-    }
 }
 
 impl Parameters for PingPongParams {

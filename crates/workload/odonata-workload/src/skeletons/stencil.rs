@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Sweeps over a grid of 1 to 4 dimensions with an exchange of faces. The defaults are the Jacobi skeleton of Union.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Stencil")]
 pub struct StencilParams {
@@ -18,31 +18,23 @@ pub struct StencilParams {
     /// grid of `dimensions` dimensions.
     pub dims: Option<Vec<u32>>,
     /// Dimensions of the balanced grid, 1 to 4; ignored if `dims` is given.
+    #[default = 3]
     pub dimensions: u32,
     /// Whether the grid is a torus.
+    #[default = true]
     pub wrap: bool,
     /// Size of the message to one neighbor, e.g. "1 MB".
+    #[default(Bytes(1_000_000))]
     pub message: Bytes,
     /// Sweeps over the grid.
+    #[default = 100]
     pub iterations: u32,
     /// Computation per sweep, e.g. "2 ms".
+    #[default(Time::from_ns(2_000_000))]
     pub compute: Time,
     /// Size of the all-reduce that ends a sweep, e.g. "8 B"; "0 B": none.
+    #[default(Bytes(8))]
     pub allreduce: Bytes,
-}
-
-impl Default for StencilParams {
-    fn default() -> Self {
-        StencilParams {
-            dims: None,
-            dimensions: 3,
-            wrap: true,
-            message: Bytes(1_000_000),
-            iterations: 100,
-            compute: Time::from_ns(2_000_000),
-            allreduce: Bytes(8),
-        }
-    }
 }
 
 impl Parameters for StencilParams {

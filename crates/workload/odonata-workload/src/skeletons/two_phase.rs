@@ -14,23 +14,16 @@ use std::ops::Range;
 use crate::{Collective, Comm, OpKind, Request, Source, Tag};
 
 /// Two-phase collective writes, as in MPI-IO.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 pub struct CollectiveIo {
     /// Number of writing ranks, 1 to the number of ranks; they are spread evenly over the ranks.
     #[schemars(range(min = 1))]
+    #[default = 1]
     pub aggregators: u32,
     /// Buffer of each writing rank, at least 1 B: the data it collects and writes at once.
+    #[default(Bytes::mib(16))]
     pub buffer: Bytes,
-}
-
-impl Default for CollectiveIo {
-    fn default() -> Self {
-        CollectiveIo {
-            aggregators: 1,
-            buffer: Bytes::mib(16),
-        }
-    }
 }
 
 /// Size of a rank's access description: an offset and a length.

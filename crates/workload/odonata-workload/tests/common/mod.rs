@@ -1,9 +1,17 @@
 //! Test collectives: every kind, with divisible, indivisible and empty sizes.
 
-use odonata_workload::collective::{Algorithm, Sizes};
+use odonata_workload::collective::choice::AlgorithmSizes;
+use odonata_workload::collective::{Algorithm, Arguments, Kind, Sizes};
 use odonata_workload::{Collective, Comm, Counts};
 
 const COMM: Comm = Comm::WORLD;
+
+/// Sizes by which algorithms that have one differ from those of [`Algorithm::ALL`].
+const ONES: AlgorithmSizes = AlgorithmSizes {
+    segment: 1,
+    window: 1,
+    radix: 1,
+};
 
 /// The lists: 0 has holes, 1 is empty, 2 has one member with data, 3 has data everywhere.
 pub(crate) fn listed(counts: Counts, from: u32, to: u32) -> u64 {
@@ -37,85 +45,44 @@ const VECTORS: [(u64, u64); 6] = [(0, 4), (1, 8), (3, 1), (17, 4), (64, 8), (1_0
 
 /// All collectives on `ranks` ranks, with several roots.
 pub(crate) fn collectives(ranks: u32) -> Vec<Collective> {
-    let mut all = vec![Collective::Barrier { comm: COMM }];
     let mut roots = vec![0, 1 % ranks, ranks / 3, ranks - 1];
     roots.dedup();
+    let mut all = vec![Collective::Barrier { comm: COMM }];
+    let mut add = |kinds: &[Kind], rooted: &[Kind], arguments: Arguments| {
+        all.extend(kinds.iter().map(|kind| kind.call(COMM, arguments)));
+        for &root in &roots {
+            all.extend(
+                rooted
+                    .iter()
+                    .map(|kind| kind.call(COMM, Arguments { root, ..arguments })),
+            );
+        }
+    };
     for (count, element) in VECTORS {
         let bytes = count * element;
-        all.extend([
-            Collective::Allreduce {
-                comm: COMM,
-                bytes,
-                count,
-            },
-            Collective::ReduceScatterBlock {
-                comm: COMM,
-                bytes,
-                count,
-            },
-            Collective::Scan {
-                comm: COMM,
-                bytes,
-                count,
-            },
-            Collective::Exscan {
-                comm: COMM,
-                bytes,
-                count,
-            },
-        ]);
-        all.extend(roots.iter().map(|&root| Collective::Reduce {
-            comm: COMM,
-            root,
+        let vector = Arguments {
             bytes,
             count,
-        }));
+            ..Arguments::NONE
+        };
+        let kinds = [Kind::Allreduce, Kind::ReduceScatterBlock, Kind::Scan, Kind::Exscan];
+        add(&kinds, &[Kind::Reduce], vector);
     }
     for bytes in [0, 1, 3, 17, 4_096, 9_973] {
-        all.extend([
-            Collective::Allgather { comm: COMM, bytes },
-            Collective::Alltoall { comm: COMM, bytes },
-        ]);
-        for &root in &roots {
-            all.extend([
-                Collective::Broadcast {
-                    comm: COMM,
-                    root,
-                    bytes,
-                },
-                Collective::Gather {
-                    comm: COMM,
-                    root,
-                    bytes,
-                },
-                Collective::Scatter {
-                    comm: COMM,
-                    root,
-                    bytes,
-                },
-            ]);
-        }
+        let blocks = Arguments {
+            bytes,
+            ..Arguments::NONE
+        };
+        let rooted = [Kind::Broadcast, Kind::Gather, Kind::Scatter];
+        add(&[Kind::Allgather, Kind::Alltoall], &rooted, blocks);
     }
     for counts in LISTS {
-        all.extend([
-            Collective::Allgatherv { comm: COMM, counts },
-            Collective::ReduceScatter { comm: COMM, counts },
-            Collective::Alltoallv { comm: COMM, counts },
-        ]);
-        for &root in &roots {
-            all.extend([
-                Collective::Gatherv {
-                    comm: COMM,
-                    root,
-                    counts,
-                },
-                Collective::Scatterv {
-                    comm: COMM,
-                    root,
-                    counts,
-                },
-            ]);
-        }
+        let lists = Arguments {
+            counts,
+            ..Arguments::NONE
+        };
+        let kinds = [Kind::Allgatherv, Kind::ReduceScatter, Kind::Alltoallv];
+        add(&kinds, &[Kind::Gatherv, Kind::Scatterv], lists);
     }
     all
 }
@@ -128,19 +95,22 @@ pub(crate) fn algorithms(collective: &Collective, ranks: u32) -> Vec<Algorithm> 
         Collective::Broadcast { bytes: 4_000.., .. } | Collective::Reduce { bytes: 4_000.., .. }
     );
     let segments = [0, if long { 701 } else { 5 }, 1_024];
-    let sized = |algorithm| match algorithm {
-        Algorithm::Chain { .. } => segments.map(|segment| Algorithm::Chain { segment }).to_vec(),
-        Algorithm::Binary { .. } => segments.map(|segment| Algorithm::Binary { segment }).to_vec(),
-        Algorithm::SplitBinary { .. } => segments.map(|segment| Algorithm::SplitBinary { segment }).to_vec(),
-        Algorithm::SegmentedBinomial { .. } => segments
-            .map(|segment| Algorithm::SegmentedBinomial { segment })
-            .to_vec(),
-        Algorithm::SegmentedRing { .. } => [0, 9, 64].map(|segment| Algorithm::SegmentedRing { segment }).to_vec(),
-        Algorithm::BineSegmented { .. } => [0, 9, 64].map(|segment| Algorithm::BineSegmented { segment }).to_vec(),
-        Algorithm::LinearSync { .. } => segments.map(|segment| Algorithm::LinearSync { segment }).to_vec(),
-        Algorithm::Scattered { .. } => [1, 2, 8, 32].map(|window| Algorithm::Scattered { window }).to_vec(),
-        Algorithm::Offload { .. } => [1, 2, 3, 32].map(|radix| Algorithm::Offload { radix }).to_vec(),
-        other => vec![other],
+    let sized = |algorithm: Algorithm| {
+        let sizes: &[u32] = match algorithm {
+            Algorithm::SegmentedRing { .. } | Algorithm::BineSegmented { .. } => &[0, 9, 64],
+            Algorithm::Scattered { .. } => &[1, 2, 8, 32],
+            Algorithm::Offload { .. } => &[1, 2, 3, 32],
+            algorithm if algorithm == algorithm.sized(ONES) => &[0],
+            _ => &segments,
+        };
+        let with = |&size| {
+            algorithm.sized(AlgorithmSizes {
+                segment: size,
+                window: size,
+                radix: size,
+            })
+        };
+        sizes.iter().map(with).collect::<Vec<_>>()
     };
     let all = Algorithm::ALL.into_iter().flat_map(sized);
     all.filter(|algorithm| algorithm.supports(collective, ranks)).collect()

@@ -22,7 +22,7 @@ pub enum KvTransfer {
 
 /// Inference of a transformer with prefill and decode on separate GPUs: the job has `prefill` x `prefill_tensor` +
 /// `decode` x `decode_tensor` ranks, each a GPU.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "InferenceWorkload")]
 pub struct InferenceParams {
@@ -33,60 +33,49 @@ pub struct InferenceParams {
     pub layers: Filled<u32>,
     /// Prefill instances.
     #[schemars(range(min = 1))]
+    #[default = 1]
     pub prefill: u32,
     /// Tensor parallel ranks of a prefill instance.
     #[schemars(range(min = 1))]
+    #[default = 1]
     pub prefill_tensor: u32,
     /// Decode instances.
     #[schemars(range(min = 1))]
+    #[default = 1]
     pub decode: u32,
     /// Tensor parallel ranks of a decode instance; a divisor or a multiple of `prefill_tensor`. Default: as many.
     #[schemars(with = "Option<u32>")]
     pub decode_tensor: Filled<u32>,
     /// Requests.
     #[schemars(range(min = 1))]
+    #[default = 16]
     pub requests: u32,
     /// Time between their arrivals, e.g. "50 ms". "0 s": all arrive at the start.
     pub interval: Time,
     /// Tokens of a prompt.
     #[schemars(range(min = 1))]
+    #[default = 2_048]
     pub prompt: u32,
     /// Tokens of an answer.
     #[schemars(range(min = 1))]
+    #[default = 128]
     pub output: u32,
     /// Requests decoded together.
     #[schemars(range(min = 1))]
+    #[default = 8]
     pub batch: u32,
     /// When keys and values go from prefill to decode.
+    #[default(KvTransfer::Whole)]
     pub kv_transfer: KvTransfer,
     /// Size of an element of weights, activations, keys and values, e.g. "2 B" for bfloat16.
+    #[default(Bytes(2))]
     pub element: Bytes,
     /// Sustained floating-point operations of a GPU per second.
+    #[default(400e12)]
     pub flops: f64,
     /// Rate at which a GPU reads its memory. Default: 3.35 TB/s, that of an H100 SXM (NVIDIA's data sheet).
+    #[default(Bandwidth(3.35e12))]
     pub memory_bandwidth: Bandwidth,
-}
-
-impl Default for InferenceParams {
-    fn default() -> Self {
-        InferenceParams {
-            model: None,
-            layers: Filled::EMPTY,
-            prefill: 1,
-            prefill_tensor: 1,
-            decode: 1,
-            decode_tensor: Filled::EMPTY,
-            requests: 16,
-            interval: Time::ZERO,
-            prompt: 2_048,
-            output: 128,
-            batch: 8,
-            kv_transfer: KvTransfer::Whole,
-            element: Bytes(2),
-            flops: 400e12,
-            memory_bandwidth: Bandwidth(3.35e12),
-        }
-    }
 }
 
 impl InferenceParams {

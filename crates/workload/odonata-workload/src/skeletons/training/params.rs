@@ -34,7 +34,7 @@ pub struct Straggler {
 
 /// Training of a transformer with data, tensor, pipeline and expert parallelism: the job has `tensor` x `data` x
 /// `pipeline` ranks, each a GPU. Missing sizes are those of `model`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "TrainingWorkload")]
 pub struct TrainingParams {
@@ -82,29 +82,37 @@ pub struct TrainingParams {
     pub dense_inner: Filled<u32>,
     /// Tensor parallel ranks.
     #[schemars(range(min = 1))]
+    #[default = 1]
     pub tensor: u32,
     /// Pipeline stages, at most one per layer. If they do not divide the layers, the first stages have one more.
     #[schemars(range(min = 1))]
+    #[default = 1]
     pub pipeline: u32,
     /// Data parallel ranks. Default: the ranks of the job / (tensor x pipeline).
     #[schemars(with = "Option<u32>")]
     pub data: Filled<u32>,
     /// Expert-parallel ranks, which are among the data-parallel ranks: a divisor of these, and of the experts.
     #[schemars(range(min = 1))]
+    #[default = 1]
     pub expert: u32,
     /// Micro-batches of an iteration, on each data parallel rank.
     #[schemars(range(min = 1))]
+    #[default = 1]
     pub micro_batches: u32,
     /// Sequences of a micro-batch.
     #[schemars(range(min = 1))]
+    #[default = 1]
     pub micro_batch: u32,
     /// Order of micro-batches in a stage.
+    #[default(Schedule::OneForwardOneBackward)]
     pub schedule: Schedule,
     /// Groups of layers in a stage, which are virtual stages (interleaved 1F1B, as `--num-layers-per-virtual-pipeline-stage`
     /// of Megatron-LM). More than one needs several stages, the schedule "1f1b", and micro-batches that the stages divide.
     #[schemars(range(min = 1))]
+    #[default = 1]
     pub interleave: u32,
     /// Reduction of gradients.
+    #[default(Gradients::AllReduce)]
     pub gradients: Gradients,
     /// Whether the gradients of a layer are reduced while the last backward pass computes the layers before it.
     pub overlap_gradients: bool,
@@ -114,12 +122,15 @@ pub struct TrainingParams {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nccl: Option<Box<NcclParams>>,
     /// Size of an element of activations and gradients, e.g. "2 B" for bfloat16.
+    #[default(Bytes(2))]
     pub element: Bytes,
     /// Sustained floating-point operations of a GPU per second. Default: 400e12, the sustained rate of an H100 in the
     /// training of Llama 3 405B on 16,384 of them (table 4 of that paper).
+    #[default(400e12)]
     pub flops: f64,
     /// Highest floating-point operations of a GPU per second, for the MFU in results. Default: 989e12, dense bfloat16 of
     /// an H100 SXM (NVIDIA's data sheet).
+    #[default(989e12)]
     pub peak_flops: f64,
     /// A rank that computes more slowly than the others, e.g. { rank = 5, slowdown = 1.2 }.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -127,54 +138,16 @@ pub struct TrainingParams {
     /// Whether a backward pass repeats the forward computation, because activations were not kept.
     pub recompute: bool,
     /// How often.
+    #[default = 1]
     pub iterations: u32,
     /// Size of a sequence in its file. "0 B": nothing is read.
+    #[default(Bytes(0))]
     pub sample: Bytes,
     /// Iterations between checkpoints; 0: none.
     pub checkpoint_interval: u32,
     /// Checkpoint size per parameter. Default: "14 B", bfloat16 and Adam's three numbers of 4 B.
+    #[default(Bytes(14))]
     pub checkpoint: Bytes,
-}
-
-impl Default for TrainingParams {
-    fn default() -> Self {
-        TrainingParams {
-            model: None,
-            layers: Filled::EMPTY,
-            hidden: Filled::EMPTY,
-            inner: Filled::EMPTY,
-            matrices: Filled::EMPTY,
-            heads: Filled::EMPTY,
-            kv_heads: Filled::EMPTY,
-            vocabulary: Filled::EMPTY,
-            sequence: Filled::EMPTY,
-            experts: Filled::EMPTY,
-            active: Filled::EMPTY,
-            shared_experts: Filled::EMPTY,
-            dense_layers: Filled::EMPTY,
-            dense_inner: Filled::EMPTY,
-            tensor: 1,
-            pipeline: 1,
-            data: Filled::EMPTY,
-            expert: 1,
-            micro_batches: 1,
-            micro_batch: 1,
-            schedule: Schedule::OneForwardOneBackward,
-            interleave: 1,
-            gradients: Gradients::AllReduce,
-            overlap_gradients: false,
-            nccl: None,
-            element: Bytes(2),
-            flops: 400e12,
-            peak_flops: 989e12,
-            straggler: None,
-            recompute: false,
-            iterations: 1,
-            sample: Bytes(0),
-            checkpoint_interval: 0,
-            checkpoint: Bytes(14),
-        }
-    }
 }
 
 /// Largest of the sizes: products of them fit into 64 bits.
