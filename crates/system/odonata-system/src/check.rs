@@ -10,7 +10,7 @@ pub use parallel::{CutReport, DivisionReport, ParallelReport, PartReport};
 pub use tiers::TierReport;
 
 use crate::build;
-use crate::estimate::{Estimate, distinct};
+use crate::estimate::{Estimate, OPERATIONS_FOR_A_REPORT, distinct};
 use crate::memory::{self, Available, MemoryReport, Need, Spread};
 use odonata_workload::Bursts;
 
@@ -223,7 +223,7 @@ fn report(whole: &Scenario) -> Result<Report, Problem> {
     let topology = routing.topology();
     let waits = proof::waits(&scenario.network, proof::fidelity(scenario));
     let proved = proof::report(&scenario.machine, &scenario.network.routing, waits).map_err(misfit)?;
-    let estimate = Estimate::new(scenario, placement, topology).map_err(misfit)?;
+    let estimate = Estimate::new(scenario, placement, topology, OPERATIONS_FOR_A_REPORT).map_err(misfit)?;
     let mut jobs = Vec::new();
     for ((job, place), expected) in scenario.jobs.iter().zip(&placement.jobs).zip(&estimate.jobs) {
         jobs.push(JobReport {

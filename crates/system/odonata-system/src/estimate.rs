@@ -26,6 +26,11 @@ const SAMPLED_STARTS: u32 = 16;
 const MEASURED_JOBS: usize = 64;
 const MEASURED_PORTS: usize = 1 << 24;
 
+/// Operations in the larger sample of a job with short programs: for a report, and for a run, whose plan and progress
+/// need less.
+pub(crate) const OPERATIONS_FOR_A_REPORT: f64 = 100_000.0;
+pub(crate) const OPERATIONS_FOR_A_RUN: f64 = 10_000.0;
+
 /// The path of a packet.
 #[derive(Clone, Copy, Debug)]
 struct Path {
@@ -139,17 +144,22 @@ pub(crate) struct Estimate {
 }
 
 impl Estimate {
-    /// The traffic of all jobs of `scenario`.
+    /// The traffic of all jobs of `scenario`, from samples of about `operations` operations.
     ///
     /// # Errors
     /// A workload that does not fit its ranks; the scenario was not checked.
-    pub(crate) fn new(scenario: &Resolved, placement: &Placement, topology: &Topology) -> Result<Estimate, String> {
+    pub(crate) fn new(
+        scenario: &Resolved,
+        placement: &Placement,
+        topology: &Topology,
+        operations: f64,
+    ) -> Result<Estimate, String> {
         let mut jobs = Vec::with_capacity(scenario.jobs.len());
         let ports = scenario.jobs.len().min(MEASURED_JOBS) * topology.ports() as usize;
         for (number, job) in scenario.jobs.iter().enumerate() {
             let measured = number < MEASURED_JOBS && ports <= MEASURED_PORTS;
             let distances = measured.then_some(topology);
-            jobs.push(job_estimate(scenario, placement, number, job, distances)?);
+            jobs.push(job_estimate(scenario, placement, number, job, distances, operations)?);
         }
         let mut estimate = Estimate {
             jobs,

@@ -9,7 +9,7 @@ mod measured;
 pub(crate) use measured::in_words;
 
 use crate::build;
-use crate::estimate::Estimate;
+use crate::estimate::{Estimate, OPERATIONS_FOR_A_RUN};
 use crate::placement::Placement;
 use crate::scenario::Problem;
 use crate::scenario::resolved::{Parts, Resolved, RouterModel, Scheduler, Threads, Workload};
@@ -80,7 +80,8 @@ pub fn plan(
     topology: &Topology,
     resources: Resources,
 ) -> Result<Plan, Problem> {
-    let estimate = Estimate::new(scenario, placement, topology).map_err(|text| Problem::new("jobs", text, ""))?;
+    let estimate = Estimate::new(scenario, placement, topology, OPERATIONS_FOR_A_RUN)
+        .map_err(|text| Problem::new("jobs", text, ""))?;
     Survey::new(scenario, placement, topology, &estimate, resources).plan()
 }
 

@@ -8,8 +8,6 @@ use odonata_topology::Topology;
 
 /// Minimum sample: the first rank of a job, which often differs from the others, and some of these.
 const SAMPLED_RANKS: u32 = 16;
-/// A larger sample of short programs has about so many operations.
-const FURTHER_OPERATIONS: f64 = 100_000.0;
 
 /// The traffic of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -100,13 +98,15 @@ impl JobEstimate {
     }
 }
 
-/// The traffic of a job, as far as it does not depend on other jobs.
+/// The traffic of a job, as far as it does not depend on other jobs; a larger sample of short programs has about
+/// `operations` operations.
 pub(super) fn job_estimate(
     scenario: &Resolved,
     placement: &Placement,
     number: usize,
     job: &Job,
     distances: Option<&Topology>,
+    operations: f64,
 ) -> Result<JobEstimate, String> {
     let ranks = *job.ranks;
     let idle = JobEstimate {
@@ -159,7 +159,7 @@ pub(super) fn job_estimate(
     if goes_on {
         (rest, goes_on) = walked(&others(few), few as usize);
         let each = rest.sums.walked / f64::from(rest.ranks.max(1));
-        let room = (FURTHER_OPERATIONS / each.max(1.0)) as u32;
+        let room = (operations / each.max(1.0)) as u32;
         if goes_on && ranks > SAMPLED_RANKS && room > few {
             rest = walked(&others(room), few as usize).0;
         }

@@ -8,7 +8,8 @@ fn estimate(rest: &str) -> (Estimate, scenario::Scenario) {
     let text = format!("{MACHINE}{rest}");
     let loaded = scenario::load(&text, "scenario.toml", &[], None, "").expect("it is a scenario");
     let graph = topology(&loaded);
-    let estimate = Estimate::new(&loaded.resolved, &loaded.placement, &graph).expect("it was checked");
+    let estimate =
+        Estimate::new(&loaded.resolved, &loaded.placement, &graph, OPERATIONS_FOR_A_REPORT).expect("it was checked");
     (estimate, loaded)
 }
 
@@ -130,7 +131,8 @@ fn a_grid_is_reckoned_by_ranks_of_all_its_places() {
                 [[jobs]]\nranks = 13824\nworkload.amg = { levels = 2, cycles = 1 }\n";
     let loaded = scenario::load(text, "scenario.toml", &[], None, "").expect("it is a scenario");
     let (resolved, placement) = (&loaded.resolved, &loaded.placement);
-    let found = Estimate::new(resolved, placement, &topology(&loaded)).expect("it was checked");
+    let found =
+        Estimate::new(resolved, placement, &topology(&loaded), OPERATIONS_FOR_A_REPORT).expect("it was checked");
     let (job, rules) = (&resolved.jobs[0], resolved.mpi.rules());
     let program = job.program().unwrap().unwrap();
     let mut all = walk::Walk::new(resolved, job);

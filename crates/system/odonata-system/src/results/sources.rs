@@ -47,11 +47,20 @@ pub(crate) struct LinkEnds {
 impl LinkEnds {
     /// Such as `r3>n12`; `r3>n12.1` to interface 1 of node 12.
     pub(crate) fn name(&self) -> String {
-        let short = |(kind, number): (&str, u32)| match self.interface.filter(|_| kind == NODE) {
-            Some(interface) => format!("{}{number}.{interface}", &kind[..1]),
-            None => format!("{}{number}", &kind[..1]),
-        };
-        format!("{}>{}", short(self.source), short(self.target))
+        let mut name = String::with_capacity(16);
+        self.push_end(&mut name, self.source);
+        name.push('>');
+        self.push_end(&mut name, self.target);
+        name
+    }
+
+    fn push_end(&self, name: &mut String, (kind, number): (&str, u32)) {
+        name.push_str(&kind[..1]);
+        name.push_str(&number.to_string());
+        if let Some(interface) = self.interface.filter(|_| kind == NODE) {
+            name.push('.');
+            name.push_str(&interface.to_string());
+        }
     }
 }
 
