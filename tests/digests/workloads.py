@@ -90,6 +90,9 @@ def patterns() -> Iterator[Case]:
     yield Case("arrival/stop", on_dragonfly([job(60, stop)]))
 
 
+#: A small model of a training.
+MODEL: Table = {"hidden": 64, "sequence": 32, "vocabulary": 500, "flops": 1e12}
+
 #: Name, ranks, workload.
 APPLICATIONS: list[tuple[str, int, Any]] = [
     ("milc", 54, {"milc": {"iterations": 2, "message": "20 KiB", "compute": "2 us"}}),
@@ -166,11 +169,9 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
             f"training-{schedule}",
             24,
             {
-                "training": {
+                "training": MODEL
+                | {
                     "layers": 6,
-                    "hidden": 64,
-                    "sequence": 32,
-                    "vocabulary": 500,
                     "tensor": 2,
                     "pipeline": 3,
                     "experts": experts,
@@ -178,7 +179,6 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
                     "micro_batches": 4,
                     "schedule": schedule,
                     "gradients": gradients,
-                    "flops": 1e12,
                     "sample": "3 kB",
                     "checkpoint_interval": 1,
                 }
@@ -190,17 +190,14 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
         "training-interleaved",
         24,
         {
-            "training": {
+            "training": MODEL
+            | {
                 "layers": 13,
-                "hidden": 64,
-                "sequence": 32,
-                "vocabulary": 500,
                 "tensor": 2,
                 "pipeline": 3,
                 "interleave": 2,
                 "micro_batches": 6,
                 "overlap_gradients": True,
-                "flops": 1e12,
             }
         },
     ),
@@ -208,11 +205,9 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
         "training-overlapped",
         24,
         {
-            "training": {
+            "training": MODEL
+            | {
                 "layers": 7,
-                "hidden": 64,
-                "sequence": 32,
-                "vocabulary": 500,
                 "pipeline": 3,
                 "experts": 4,
                 "expert": 4,
@@ -220,7 +215,6 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
                 "micro_batches": 4,
                 "gradients": "sharded",
                 "overlap_gradients": True,
-                "flops": 1e12,
                 "straggler": {"rank": 5, "slowdown": 1.3},
             }
         },
@@ -230,11 +224,9 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
             f"training-nccl-{algorithm}",
             24,
             {
-                "training": {
+                "training": MODEL
+                | {
                     "layers": 6,
-                    "hidden": 64,
-                    "sequence": 32,
-                    "vocabulary": 500,
                     "tensor": 2,
                     "pipeline": 3,
                     "experts": 2,
@@ -248,7 +240,6 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
                         "chunk": "8 KiB",
                         "gpus_per_host": 4,
                     },
-                    "flops": 1e12,
                 }
             },
         )

@@ -4,7 +4,7 @@ use crate::dcqcn::{Dcqcn, REFERENCE_RATE};
 use crate::settings::{Balancing, Control, Retransmission, Settings, Transport};
 use crate::swift::Swift;
 use odonata_engine::Time;
-use odonata_units::Bandwidth;
+use odonata_units::{Bandwidth, Bytes};
 
 /// Reference network of NSCC: 100 Gb/s with a round-trip time of 12 us.
 const REFERENCE_RTT: f64 = 12e6;
@@ -75,6 +75,27 @@ pub(crate) struct Nscc {
     pub(crate) fast: f64,
 }
 
+/// `products` bandwidth-delay products of `product` bytes, in whole packets of `full` bytes.
+fn whole_packets(products: f64, product: f64, full: u64) -> u64 {
+    (products * (product / full as f64).ceil()).ceil() as u64 * full
+}
+
+/// Lower and upper threshold of marks for NICs of `rate`, bytes per picosecond, and full packets of `full` bytes: those of
+/// the settings, those of DCQCN at 40 Gb/s, or parts of the bandwidth-delay product.
+pub(crate) fn ecn_thresholds(settings: &Settings, rate: f64, full: u64) -> (u64, u64) {
+    let product = settings.base_rtt.0 as f64 * rate;
+    let reference = |bytes: f64| (bytes * rate / REFERENCE_RATE) as u64;
+    let (low, high) = match *settings.congestion_control {
+        Control::Dcqcn => (reference(5e3), reference(200e3)),
+        _ => (whole_packets(0.2, product, full), whole_packets(0.8, product, full)),
+    };
+    let given = |bytes: Option<&Bytes>, default| bytes.map_or(default, |bytes| bytes.0);
+    (
+        given(settings.ecn_low.given(), low),
+        given(settings.ecn_high.given(), high),
+    )
+}
+
 impl Params {
     /// The values of resolved settings for NICs of `bandwidth` and packets of `payload` and `header` bytes.
     pub fn new(settings: &Settings, bandwidth: Bandwidth, (payload, header): (u64, u64), seed: u64) -> Params {
@@ -83,15 +104,12 @@ impl Params {
         let full = payload + header;
         let rtt = settings.base_rtt.0 as f64;
         let product = rtt * rate;
-        // The product in whole packets, and parts of it in whole packets.
-        let whole = (product / full as f64).ceil();
-        let packets = |products: f64| (products * whole).ceil() as u64 * full;
         let trimming = *settings.trimming;
         let buffer = settings.buffer.map(|bytes| (bytes.0, *settings.alpha));
         // With a shared buffer: what a queue has alone.
         let default = match buffer {
             Some((bytes, alpha)) => (bytes as f64 * alpha / (1.0 + alpha)) as u64,
-            None => packets(if trimming { 1.0 } else { 5.0 }),
+            None => whole_packets(if trimming { 1.0 } else { 5.0 }, product, full),
         };
         let queue = settings.queue.given().map_or(default, |bytes| bytes.0);
         let timeout = || Time((15e6 + 6.0 * queue as f64 / rate) as u64);
@@ -101,12 +119,7 @@ impl Params {
         let control_law = *settings.congestion_control;
         let is_dcqcn = control_law == Control::Dcqcn;
         let is_swift = control_law == Control::Swift;
-        // DCQCN's thresholds at 40 Gb/s, else parts of the product.
-        let reference = |bytes: f64| (bytes * rate / REFERENCE_RATE) as u64;
-        let (low, high) = match is_dcqcn {
-            true => (reference(5e3), reference(200e3)),
-            false => (packets(0.2), packets(0.8)),
-        };
+        let (low, high) = ecn_thresholds(settings, rate, full);
         let target = if trimming { 0.75 * rtt } else { rtt };
         let scale = product / REFERENCE_PRODUCT;
         let segment = payload as f64;
@@ -117,18 +130,18 @@ impl Params {
             rate,
             rtt: Time(rtt as u64),
             queue: queue.max(full),
-            low: settings.ecn_low.given().map_or(low, |bytes| bytes.0),
-            high: settings.ecn_high.given().map_or(high, |bytes| bytes.0),
+            low,
+            high,
             probability: *settings.ecn_probability,
             marks: !is_roce || is_dcqcn,
             trimming,
             buffer,
-            pause: pauses.then(|| {
-                let bytes = |packets: Option<&u32>| packets.map_or(0, |&packets| u64::from(packets) * full);
-                (
-                    bytes(settings.pause_above.given()),
-                    bytes(settings.resume_below.given()),
-                )
+            pause: pauses.then(|| match buffer {
+                Some(_) => (0, 0),
+                None => (
+                    u64::from(*settings.pause_above) * full,
+                    u64::from(*settings.resume_below) * full,
+                ),
             }),
             window: settings
                 .window

@@ -181,6 +181,11 @@ impl Ports {
         }
     }
 
+    /// The local switch of local port `port`.
+    pub(crate) fn switch_of(&self, port: u32) -> u32 {
+        self.plans[port as usize].process - self.routers.start
+    }
+
     /// Bytes that wait at output `port` of the machine.
     pub(crate) fn load(&self, port: u32) -> u64 {
         let port = self.ports.get(port - self.first_port);
@@ -231,17 +236,17 @@ impl Ports {
         frame: u32,
     ) {
         let port = port - self.first_port;
-        let plan = self.plans[port as usize];
+        let queue = self.plans[port as usize].queue;
         let arriving = *self.frames.get(frame);
         let shares = self.pause.is_some();
-        let state = self.ports.edit::<S>(port);
         if !(arriving.is_data() || shares && arriving.is_lossless()) {
             return self.enqueue_control(s, traffic, port, frame);
         }
         let bytes = u64::from(arriving.bytes);
-        let switch = plan.process - self.routers.start;
+        let switch = self.switch_of(port);
+        let state = self.ports.edit::<S>(port);
         let has_room = self.buffers.has_room(switch, state.data_bytes, bytes);
-        let is_full = !shares && !has_room.unwrap_or(state.data_bytes + bytes <= plan.queue);
+        let is_full = !shares && !has_room.unwrap_or(state.data_bytes + bytes <= queue);
         if !is_full {
             self.buffers.takes::<S>(switch, bytes);
             state.data_bytes += bytes;
@@ -331,6 +336,8 @@ impl Ports {
     /// if it is the port of one.
     pub(crate) fn transmitted<S: Surroundings>(&mut self, s: &mut S, port: u32) -> Option<u32> {
         let plan = self.plans[port as usize];
+        let is_switch = port < self.switch_ports;
+        let switch = self.switch_of(port);
         let state = self.ports.edit::<S>(port);
         let is_data = state.serving == Serving::Data;
         state.serving = Serving::Nothing;
@@ -341,9 +348,8 @@ impl Ports {
         if is_data {
             state.data = list;
             state.data_bytes = state.data_bytes.saturating_sub(u64::from(bytes));
-            if port < self.switch_ports {
-                self.buffers
-                    .frees::<S>(plan.process - self.routers.start, u64::from(bytes));
+            if is_switch {
+                self.buffers.frees::<S>(switch, u64::from(bytes));
             }
             let behind = state.data_bytes;
             marks = behind > plan.high
@@ -362,7 +368,6 @@ impl Ports {
             true => counters.data += 1,
             false => counters.control += 1,
         }
-        let is_switch = port < self.switch_ports;
         if is_switch && marks && is_packet && self.marks {
             counters.marked += 1;
             self.frames.edit::<S>(frame).marked = true;

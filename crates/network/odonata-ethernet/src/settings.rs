@@ -6,7 +6,7 @@ mod swift;
 pub use dcqcn::Dcqcn;
 pub use swift::Swift;
 
-use crate::params::Params;
+use crate::params::ecn_thresholds;
 use odonata_units::{Bandwidth, Bytes, Filled, Problem, Time, positive, within};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -245,7 +245,6 @@ impl Settings {
     pub fn fill_sizes(&mut self, bandwidth: Bandwidth, (payload, header): (u64, u64)) -> Result<(), Problem> {
         let key = |name: &str| format!("network.ethernet.{name}");
         let full = payload + header;
-        let params = Params::new(self, bandwidth, (payload, header), 0);
         let sends_by_window = self.transport == Transport::Uec && *self.congestion_control != Control::Rccc;
         if let Some(&window) = self.window.given()
             && window.0 < full
@@ -254,7 +253,8 @@ impl Settings {
             let expected = format!("{} at least, a full packet with its header", Bytes(full));
             return Err(Problem::new(key("window"), format!("a window of {window}"), expected));
         }
-        let (low, high) = (Bytes(params.low), Bytes(params.high));
+        let (low, high) = ecn_thresholds(self, bandwidth.0 / 1e12, full);
+        let (low, high) = (Bytes(low), Bytes(high));
         if low > high {
             let (name, problem, expected) = match self.ecn_low.is_empty() {
                 false => ("ecn_low", low, format!("up to network.ethernet.ecn_high, {high}")),
@@ -272,7 +272,7 @@ impl Settings {
             return Ok(());
         }
         let least = match *self.congestion_control {
-            Control::Dcqcn => u32::try_from(params.high.div_ceil(full)).unwrap_or(u32::MAX),
+            Control::Dcqcn => u32::try_from(high.0.div_ceil(full)).unwrap_or(u32::MAX),
             _ => 0,
         };
         let above = *self.pause_above.fill(least.clamp(PAUSE_ABOVE, MOST_WAITING));

@@ -364,85 +364,10 @@ impl Nccl {
             steps: steps as u32,
             parts,
         };
-        let of_a_step = if by_trees {
-            u64::from(nccl.blocks()) * u64::from(nccl.slots())
-        } else {
-            u64::from(channels * parts)
-        };
-        let each = loops.saturating_mul(steps).saturating_mul(of_a_step);
+        let each = loops.saturating_mul(steps).saturating_mul(nccl.operations_of_a_step());
         check_length(params.iterations, each.saturating_add(2 * u64::from(channels) + 2))?;
         nccl.loops = loops as u32;
         Ok(nccl)
-    }
-
-    /// Operations of a call, at most.
-    pub(super) fn operations(&self) -> u64 {
-        let of_a_step = match self.params.algorithm {
-            NcclAlgorithm::Ring => u64::from(self.channels * self.parts),
-            _ => u64::from(self.blocks()) * u64::from(self.slots()),
-        };
-        u64::from(self.loops) * u64::from(self.steps) * of_a_step + 2 * u64::from(self.channels) + 2
-    }
-
-    /// Steps or trees of a loop, and places of an iteration.
-    fn radices(&self) -> (u32, u32) {
-        match self.params.algorithm {
-            NcclAlgorithm::Ring => (
-                self.steps.max(1),
-                STEPS + self.channels * self.parts + self.channels.div_ceil(After::MOST as u32) + 1,
-            ),
-            _ => (self.blocks(), self.places_of_trees()),
-        }
-    }
-
-    /// Number of positions of a call for [`next_of_call`](Self::next_of_call).
-    pub(super) fn positions(&self) -> u64 {
-        let (inner, places) = self.radices();
-        u64::from(self.loops) * u64::from(inner) * u64::from(places)
-    }
-
-    /// The operation of `member` of `comm` at `position`, below [`positions`](Self::positions) and from 0 on, of a call
-    /// within another program; `None` at its end. `op` is its number, and `call` that of the first one.
-    pub(super) fn next_of_call(
-        &self,
-        (member, comm): (u32, Comm),
-        op: u32,
-        [position, call]: [&mut u32; 2],
-    ) -> Option<Op> {
-        let (inner, places) = self.radices();
-        let (place, rest) = (*position % places, *position / places);
-        let mut cursor = Cursor {
-            op,
-            words: [0, rest / inner, rest % inner, place, *call],
-            ..Cursor::default()
-        };
-        let next = self.next(member, &mut cursor)?;
-        let kind = match next.kind {
-            OpKind::Mark { .. } => return None,
-            OpKind::Send { to, tag, bytes, .. } => OpKind::Send { to, tag, bytes, comm },
-            OpKind::Recv { from, tag, bytes, .. } => OpKind::Recv { from, tag, bytes, comm },
-            OpKind::Sendrecv {
-                to,
-                send_tag,
-                send_bytes,
-                from,
-                recv_tag,
-                recv_bytes,
-                ..
-            } => OpKind::Sendrecv {
-                to,
-                send_tag,
-                send_bytes,
-                from,
-                recv_tag,
-                recv_bytes,
-                comm,
-            },
-            other => other,
-        };
-        let [_, turn, step, place, first] = cursor.words;
-        (*position, *call) = ((turn * inner + step) * places + place, first);
-        Some(Op { kind, ..next })
     }
 
     /// Number of channels in use.
@@ -517,6 +442,22 @@ impl Nccl {
 const CALL: u32 = 0;
 const STEPS: u32 = 1;
 
+impl Nccl {
+    /// Place after the steps of an iteration of rings.
+    fn steps_end(&self) -> u32 {
+        STEPS + self.channels * self.parts
+    }
+
+    /// Place after the joins of an iteration of rings: that of its mark.
+    fn joins_end(&self) -> u32 {
+        let joins = match self.steps {
+            0 => 0,
+            _ => self.channels.div_ceil(After::MOST as u32),
+        };
+        self.steps_end() + joins
+    }
+}
+
 impl Program for Nccl {
     fn ranks(&self) -> u32 {
         self.ranks
@@ -545,13 +486,7 @@ impl Program for Nccl {
             return None;
         }
         let id = OpId(cursor.op);
-        let steps_end = STEPS + self.channels * self.parts;
-        let joins_end = steps_end
-            + if self.steps > 0 {
-                self.channels.div_ceil(After::MOST as u32)
-            } else {
-                0
-            };
+        let (steps_end, joins_end) = (self.steps_end(), self.joins_end());
         if place == STEPS && self.steps == 0 {
             place = steps_end;
         }
@@ -673,6 +608,7 @@ impl Program for Nccl {
     }
 }
 
+mod call;
 mod tree;
 mod tuning;
 
