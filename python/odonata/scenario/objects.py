@@ -114,6 +114,7 @@ __all__ = [
     "Hdd",
     "HostLinks",
     "HotSpot",
+    "Hpcc",
     "HyperX",
     "InGroup",
     "Incast",
@@ -4255,7 +4256,7 @@ class CongestionControl(Table):
     node that slows down no flow. Default: 8 packets; per flow: 4 packets.
     """
 
-Control = Literal["nscc", "rccc", "swift", "constant", "none", "dcqcn"]
+Control = Literal["nscc", "rccc", "swift", "constant", "none", "dcqcn", "hpcc"]
 """How much a sender may have in flight, or how fast it sends.
 
 `nscc`: NSCC of Ultra Ethernet (Ultra Ethernet Specification 1.0, 2025): a window by delay and marks.
@@ -4271,6 +4272,9 @@ effective for congestion control in the datacenter", SIGCOMM 2020).
 
 `dcqcn`: DCQCN: a rate by the receiver's notifications of marked packets; only with transport "roce" (Y.
 Zhu et al., "Congestion control for large-scale RDMA deployments", SIGCOMM 2015).
+
+`hpcc`: HPCC: a window and a rate by the utilization of links that switches report; only with transport
+"roce" (Y. Li et al., "HPCC: high precision congestion control", SIGCOMM 2019).
 """
 
 
@@ -4309,6 +4313,21 @@ class Dcqcn(Table):
 
     rate_timer: Time | None = None
     """Time after which a sender increases its rate. Default: 55 us."""
+
+
+class Hpcc(Table):
+    """Parameters of HPCC. Defaults are those of its authors (Y. Li et al., SIGCOMM 2019, section 5.1)."""
+
+    additive_increase: Bytes | None = None
+    """Growth of the window per round-trip time; more makes flows equal sooner, and makes a queue for fewer
+    of them. Default: 1/100 of what the target leaves free of a window.
+    """
+
+    increase_stages: Annotated[int, Field(ge=0)] | None = None
+    """Increases in a row after which a window below the target is set by the utilization. Default: 5."""
+
+    target_utilization: float | None = None
+    """Utilization that flows aim at: their rate and their queue. Default: 0.95."""
 
 Balancing = Literal["oblivious", "ecmp", "reps", "reps-legacy", "bitmap", "mixed"]
 """How a packet gets its entropy value.
@@ -4437,6 +4456,9 @@ class Settings(Table):
     the last packet of a message has the bytes that are left.
     """
 
+    hpcc: Hpcc | None = None
+    """Parameters of congestion control "hpcc"."""
+
     load_balancing: Balancing | None = None
     """How a packet gets its entropy value, from which each switch computes its path. Default: "oblivious"
     with transport "uec", "ecmp" with "roce".
@@ -4483,7 +4505,7 @@ class Settings(Table):
     """Whether packets without room are trimmed to their header; otherwise they are dropped. Default: true."""
 
     window: Bytes | None = None
-    """Largest window of a flow, and its first. Default: 1.5 bandwidth-delay products."""
+    """Largest window of a flow, and its first. Default: 1.5 bandwidth-delay products; with "hpcc" 1."""
 
 InputQueues = Literal["virtual-output", "fifo"]
 """Which packets of an input buffer compete for outputs.

@@ -1,6 +1,8 @@
 //! Resolved values of a run. Sizes are bytes on the wire, rates bytes per picosecond.
 
 use crate::dcqcn::{Dcqcn, REFERENCE_RATE};
+use crate::hpcc::Hpcc;
+use crate::pacing::Law;
 use crate::settings::{Balancing, Control, Retransmission, Settings, Transport};
 use crate::swift::Swift;
 use odonata_engine::Time;
@@ -40,10 +42,8 @@ pub struct Params {
     pub(crate) has_window: bool,
     /// Whether receivers grant credit.
     pub(crate) has_credit: bool,
-    /// DCQCN, if flows have a rate; Swift, if their windows follow it. Both make flows wait between packets.
-    pub(crate) dcqcn: Option<Dcqcn>,
-    pub(crate) swift: Option<Swift>,
-    pub(crate) is_paced: bool,
+    /// The law that makes flows wait between packets, if one does.
+    pub(crate) law: Option<Law>,
     /// Whether senders send again after a timeout.
     pub(crate) has_timer: bool,
     /// Whether receivers report packets that others overtake, and whether they discard the others.
@@ -117,8 +117,10 @@ impl Params {
         let pauses = settings.has_pauses();
         let goes_back = settings.retransmission.given() == Some(&Retransmission::GoBackN);
         let control_law = *settings.congestion_control;
-        let is_dcqcn = control_law == Control::Dcqcn;
-        let is_swift = control_law == Control::Swift;
+        // HPCC starts with a product, the others with half a product more.
+        let products = if control_law == Control::Hpcc { 1.0 } else { 1.5 };
+        let given = settings.window.given().map(|bytes| bytes.0 as f64);
+        let window = given.unwrap_or((products * product).max(full as f64));
         let (low, high) = ecn_thresholds(settings, rate, full);
         let target = if trimming { 0.75 * rtt } else { rtt };
         let scale = product / REFERENCE_PRODUCT;
@@ -133,7 +135,7 @@ impl Params {
             low,
             high,
             probability: *settings.ecn_probability,
-            marks: !is_roce || is_dcqcn,
+            marks: control_law != Control::None,
             trimming,
             buffer,
             pause: pauses.then(|| match buffer {
@@ -143,17 +145,17 @@ impl Params {
                     u64::from(*settings.resume_below) * full,
                 ),
             }),
-            window: settings
-                .window
-                .given()
-                .map_or((1.5 * product).max(full as f64), |bytes| bytes.0 as f64),
-            products: settings.window.given().map_or(1.5, |bytes| bytes.0 as f64 / product),
+            window,
+            products: given.map_or(products, |bytes| bytes / product),
             control_law,
-            has_window: !is_roce && control_law != Control::Rccc,
+            has_window: control_law.has_window(),
             has_credit: control_law == Control::Rccc,
-            dcqcn: is_dcqcn.then(|| Dcqcn::new(&settings.dcqcn, rate)),
-            swift: is_swift.then(|| Swift::new(&settings.swift, rtt)),
-            is_paced: is_dcqcn || is_swift,
+            law: match control_law {
+                Control::Dcqcn => Some(Law::Dcqcn(Dcqcn::new(&settings.dcqcn, rate))),
+                Control::Swift => Some(Law::Swift(Swift::new(&settings.swift, rtt))),
+                Control::Hpcc => Some(Law::Hpcc(Hpcc::new(&settings.hpcc, window, rtt))),
+                _ => None,
+            },
             has_timer: !pauses,
             reports_gaps: is_roce && (goes_back || !pauses),
             goes_back,
@@ -177,6 +179,19 @@ impl Params {
     /// Round-trip time of a full packet and its acknowledgment over the longest path.
     pub fn base_rtt(&self) -> Time {
         self.rtt
+    }
+
+    /// DCQCN, if flows follow it.
+    pub(crate) fn dcqcn(&self) -> Option<&Dcqcn> {
+        match &self.law {
+            Some(Law::Dcqcn(law)) => Some(law),
+            _ => None,
+        }
+    }
+
+    /// Whether switches measure the utilization of their outputs.
+    pub(crate) fn is_hpcc(&self) -> bool {
+        self.control_law == Control::Hpcc
     }
 
     /// Packets beyond the first unacknowledged one that a flow may send: several windows, a power of two.

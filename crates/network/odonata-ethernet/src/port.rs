@@ -13,6 +13,7 @@ use crate::frame::{Frame, FrameKind};
 use crate::params::Params;
 use crate::pfc::Ingress;
 use crate::shared_buffer::SharedBuffers;
+use crate::telemetry::Telemetry;
 use odonata_engine::random::Purpose;
 use odonata_engine::{List, Mode, NIL, Pool, Store, Stream, Time};
 use odonata_topology::{Peer, Topology};
@@ -100,13 +101,15 @@ pub(crate) struct Ports {
     pub(crate) counters: Store<PortCounters>,
     pub(crate) ingresses: Store<Ingress>,
     pub(crate) buffers: SharedBuffers,
+    telemetry: Telemetry,
 }
 odonata_engine::journalled!(Ports {
     frames,
     ports,
     counters,
     ingresses,
-    buffers
+    buffers,
+    telemetry
 });
 
 impl Ports {
@@ -166,6 +169,7 @@ impl Ports {
             ports: Store::from_vec(ports),
             counters: Store::filled(plans.len(), PortCounters::default()),
             ingresses: Store::filled(switch_ports.len(), Ingress::default()),
+            telemetry: Telemetry::new(params.is_hpcc(), params.rtt, switch_ports.len()),
             plans,
         }
     }
@@ -360,6 +364,7 @@ impl Ports {
             state.control = list;
             state.control_bytes = state.control_bytes.saturating_sub(u64::from(bytes));
         }
+        let behind = state.data_bytes;
         let counters = self.counters.edit::<S>(port);
         counters.bytes += u64::from(bytes);
         counters.busy += plan.time_for(bytes);
@@ -373,6 +378,15 @@ impl Ports {
             self.frames.edit::<S>(frame).marked = true;
         }
         if is_switch {
+            if self.telemetry.is_on() {
+                let found = self
+                    .telemetry
+                    .depart::<S>(s.now(), port, (bytes, behind), plan.ps_per_byte);
+                if is_packet {
+                    let most = &mut self.frames.edit::<S>(frame).utilization;
+                    *most = most.max(found);
+                }
+            }
             self.leaves_switch(s, frame);
         }
         self.propagate(s, &plan, frame);
