@@ -14,10 +14,18 @@ pub const BEGIN: u32 = 0;
 /// See [`BEGIN`].
 pub const END: u32 = 1;
 
+/// Number of the reports of rank 0 at the begin and the end of a restart.
+pub const RESTART: u32 = 16;
+
 /// The report at the begin or the end of a call for `parallelism`.
 pub(super) fn report(parallelism: Parallelism, index: u32) -> OpKind {
+    report_numbered(parallelism as u32, index)
+}
+
+/// The report at the begin or the end of what number `report` stands for.
+pub(super) fn report_numbered(report: u32, index: u32) -> OpKind {
     OpKind::Report {
-        report: parallelism as u32,
+        report,
         index,
         value: 0.0,
     }
