@@ -147,7 +147,7 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
                     "protocol": protocol,
                     "channels": 3,
                     "chunk": "9 kB",
-                    "gpus_per_host": 4,
+                    "gpus_per_host": 1 if algorithm == "pat" else 4,
                     "iterations": 2,
                 }
             },
@@ -161,6 +161,8 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
             ("all-gather", "auto", "ring"),
             ("all-gather", "ll", "ring"),
             ("reduce-scatter", "ll128", "ring"),
+            ("all-gather", "auto", "pat"),
+            ("reduce-scatter", "simple", "pat"),
             ("broadcast", "simple", "ring"),
         )
     ],
@@ -219,6 +221,32 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
             }
         },
     ),
+    *[
+        (
+            f"training-failures-{name}",
+            24,
+            {
+                "training": MODEL
+                | {
+                    "layers": 6,
+                    "tensor": 2,
+                    "pipeline": 3,
+                    "experts": 4,
+                    "expert": 2,
+                    "micro_batches": 2,
+                    "iterations": 5,
+                    "sample": "3 kB",
+                    "checkpoint_interval": 2,
+                    "failures": {"restart": "20 us", **failures},
+                    **more,
+                }
+            },
+        )
+        for name, failures, more in (
+            ("after", {"after": [1, 5]}, {}),
+            ("mean", {"mean": 3.0, "seed": 4}, {"nccl": {"channels": 2, "gpus_per_host": 4}}),
+        )
+    ],
     *[
         (
             f"training-nccl-{algorithm}",

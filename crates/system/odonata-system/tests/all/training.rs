@@ -291,6 +291,67 @@ fn a_straggler_delays_all_ranks_by_its_slowdown() {
     );
 }
 
+/// Stretches of iterations and restarts follow each other: a stretch is as long as a run of as many iterations, a restart is
+/// its delay and two barriers. The goodput is the share of the kept iterations.
+#[test]
+fn failures_cost_lost_iterations_and_restarts() {
+    for extra in ["", "pipeline = 2", WITHOUT_STEP_TIMES] {
+        let keys = |iterations: u32| format!("iterations = {iterations}\n{extra}\n");
+        let [four, five, clean] = [4, 5, 7].map(|iterations| on_loggp(8, &keys(iterations)));
+        assert_eq!((clean.failures, clean.lost_iterations, clean.goodput), (0, 0, 1.0));
+        // Without checkpoints.
+        let failing = format!("{}failures = {{ after = [4, 9], restart = \"3 ms\" }}", keys(7));
+        let found = on_loggp(8, &failing);
+        assert_eq!((found.iterations, found.failures, found.lost_iterations), (7, 2, 9));
+        // Ranks leave a barrier within its messages.
+        let barrier = 3.0 * (message(1.0) + OVERHEAD);
+        let about = |seconds: f64, expected: f64, barriers: f64| {
+            let excess = (seconds - expected) * 1e9;
+            assert!(
+                (-barriers * barrier..=barriers * barrier).contains(&excess),
+                "{excess} ns over {expected} s"
+            );
+        };
+        about(found.lost_s, four.elapsed_s + five.elapsed_s, 2.0);
+        about(found.restart_s, 2.0 * 3e-3, 4.0);
+        about(found.elapsed_s, clean.elapsed_s + found.lost_s + found.restart_s, 2.0);
+        assert!((found.goodput - clean.elapsed_s / found.elapsed_s).abs() < 1e-4);
+        assert!((found.iteration_s * 7.0 - found.elapsed_s).abs() < 1e-12);
+        assert!((sum(&found) / found.elapsed_s - 1.0).abs() < 1e-9);
+        let compute = 16.0 / 7.0 * clean.compute_s;
+        assert!(
+            (found.compute_s / compute - 1.0).abs() < 1e-4,
+            "{} {compute}",
+            found.compute_s
+        );
+    }
+}
+
+/// Collectives by NCCL, whose steps are not computation of the model.
+const WITHOUT_STEP_TIMES: &str =
+    "nccl = { channels = 1, gpus_per_host = 8, step_latency = \"0 s\", reduction = \"0 ns/B\" }";
+
+/// A restart reads what the ranks hold: its checkpoint, once for each data-parallel rank.
+#[test]
+fn a_restart_reads_the_checkpoint_on_every_rank() {
+    let keys = "tensor = 2\npipeline = 2\niterations = 5\ncheckpoint_interval = 2\nfailures = { after = [5], restart = \"1 ms\" }";
+    let text = text(PACKETS, 16, keys).replace("[[jobs]]", "[storage]\nnodes.per_group = 1\n[[jobs]]");
+    let results = run(&text, &[]);
+    let job = &results.rows().jobs[0];
+    // The whole model, with a checkpoint after 2 and 4 iterations; the fifth is repeated.
+    let parameters = (LAYERS * 12.0 * H * H + 2.0 * V * H) as u64;
+    assert_eq!(
+        (job.bytes_written, job.bytes_read),
+        (2 * 14 * parameters, 4 * 14 * parameters)
+    );
+    let [row] = &results.rows().training[..] else {
+        panic!("a row for the only job");
+    };
+    assert_eq!((row.iterations, row.lost_iterations, row.failures), (5, 1, 1));
+    assert!(row.restart_s > 1e-3);
+    assert_one_digest("training that fails", |overrides| train_with(&text, overrides).1);
+}
+
 const PACKETS: &str = "[mpi]\neager_threshold = \"8 KiB\"\n";
 const ALL: &str = "tensor = 2\npipeline = 2\nexpert = 2\nexperts = 4\nactive = 2\ndense_layers = 1\niterations = 2\n\
                    gradients = \"sharded\"\noverlap_gradients = true";

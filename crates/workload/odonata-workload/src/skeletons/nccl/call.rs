@@ -1,6 +1,6 @@
 //! A call of NCCL within another program: its operations by position, for the members of a communicator.
 
-use super::{Nccl, NcclAlgorithm};
+use super::Nccl;
 use crate::{Comm, Cursor, Op, OpKind, Program};
 
 impl Nccl {
@@ -12,9 +12,9 @@ impl Nccl {
 
     /// Operations of a step over all channels, or of a chunk over all trees.
     pub(super) fn operations_of_a_step(&self) -> u64 {
-        match self.params.algorithm {
-            NcclAlgorithm::Ring => u64::from(self.channels * self.parts),
-            _ => u64::from(self.blocks()) * u64::from(self.slots()),
+        match self.params.algorithm.is_by_trees() {
+            true => u64::from(self.blocks()) * u64::from(self.slots()),
+            false => u64::from(self.channels * self.parts),
         }
     }
 
@@ -26,9 +26,9 @@ impl Nccl {
 
     /// Steps or trees of a loop, and places of an iteration.
     fn radices(&self) -> (u32, u32) {
-        match self.params.algorithm {
-            NcclAlgorithm::Ring => (self.steps.max(1), self.joins_end() + 1),
-            _ => (self.blocks(), self.places_of_trees()),
+        match self.params.algorithm.is_by_trees() {
+            true => (self.blocks(), self.places_of_trees()),
+            false => (self.steps.max(1), self.joins_end() + 1),
         }
     }
 

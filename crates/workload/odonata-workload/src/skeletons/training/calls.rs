@@ -74,7 +74,9 @@ impl Calls {
                 gpus_per_host: training.members_per_host(comm, nccl.gpus_per_host),
                 ..nccl.clone()
             };
-            if kind != NcclCollective::AllReduce && nccl.algorithm != NcclAlgorithm::Auto {
+            // PAT is that of the others, the rest are those of all-reduces.
+            let is_of_all_reduces = nccl.algorithm != NcclAlgorithm::Pat;
+            if nccl.algorithm != NcclAlgorithm::Auto && is_of_all_reduces != (kind == NcclCollective::AllReduce) {
                 params.algorithm = NcclAlgorithm::Ring;
             }
             params.resolve(at, members)?;

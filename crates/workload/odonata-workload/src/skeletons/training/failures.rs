@@ -43,7 +43,8 @@ pub struct Failures {
 /// Time of an iteration in the process of failures.
 const ITERATION: u64 = 1_000_000_000;
 
-/// Most executions of iterations.
+/// Most failures, and most executions up to the last one.
+const MOST_FAILURES: usize = 1 << 16;
 const MOST: u32 = 1 << 24;
 
 impl Failures {
@@ -119,7 +120,7 @@ impl History {
         let mut stretches = vec![(0, 0)];
         let (mut first, mut iteration) = (0, 0);
         loop {
-            let end = first + (iterations - iteration);
+            let end = (iterations - iteration).saturating_add(first);
             let failure = failures.and_then(|failures| failures.next(first));
             let Some(failure) = failure.filter(|&failure| failure <= end) else {
                 let executions = end;
@@ -133,10 +134,11 @@ impl History {
             };
             first = failure;
             stretches.push((first, iteration));
-            if first > MOST {
+            if first > MOST || stretches.len() > MOST_FAILURES {
+                let reached = iteration + 1;
                 return Err(format!(
-                    "iteration {} of {iterations} is not reached in {MOST} executions: failures strike before checkpoints",
-                    iteration + 1
+                    "iteration {reached} of {iterations} is not reached after {} failures",
+                    stretches.len() - 1
                 ));
             }
         }

@@ -118,7 +118,7 @@ pub struct TrainingParams {
     pub overlap_gradients: bool,
     /// All-reduces, reduce-scatters and all-gathers by NCCL's channels and algorithms, with the keys of the workload
     /// `nccl` except `collective`, `bytes`, `iterations` and `compute`; {} has their defaults. `algorithm` is that of
-    /// all-reduces; hosts must have equal parts of each group. Default: one ring of messages.
+    /// all-reduces, "pat" that of the others; hosts must have equal parts of each group. Default: one ring of messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nccl: Option<Box<NcclParams>>,
     /// Size of an element of activations and gradients, e.g. "2 B" for bfloat16.

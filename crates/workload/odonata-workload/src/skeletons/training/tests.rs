@@ -512,4 +512,5 @@ fn interleaving_that_no_schedule_has_is_refused() {
     }
 }
 
+mod failures;
 mod nccl;
