@@ -249,7 +249,7 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
     ],
     *[
         (
-            f"training-nccl-{algorithm}",
+            f"training-nccl-{name}",
             24,
             {
                 "training": MODEL
@@ -261,6 +261,7 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
                     "expert": 2,
                     "micro_batches": 4,
                     "gradients": gradients,
+                    "overlap_gradients": name == "overlapped",
                     "nccl": {
                         "algorithm": algorithm,
                         "protocol": protocol,
@@ -271,10 +272,11 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
                 }
             },
         )
-        for algorithm, protocol, gradients in (
-            ("ring", "simple", "sharded"),
-            ("tree", "ll", "all-reduce"),
-            ("auto", "auto", "all-reduce"),
+        for name, algorithm, protocol, gradients in (
+            ("ring", "ring", "simple", "sharded"),
+            ("tree", "tree", "ll", "all-reduce"),
+            ("auto", "auto", "auto", "all-reduce"),
+            ("overlapped", "ring", "simple", "sharded"),
         )
     ],
     *[

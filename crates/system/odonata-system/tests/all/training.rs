@@ -178,8 +178,13 @@ fn sharded_gradients_by_nccl_are_two_calls() {
 fn trainings_by_nccl_give_the_same_results_everywhere() {
     let keys = "tensor = 2\npipeline = 2\nmicro_batches = 2\niterations = 2\n\
                 nccl = { algorithm = \"auto\", protocol = \"auto\", gpus_per_host = 4 }";
-    let packets = text("", 16, keys).replace("micro_batches = 4\n", "");
-    assert_one_digest("training by NCCL", |overrides| train_with(&packets, overrides).1);
+    for keys in [
+        keys.to_owned(),
+        format!("{keys}\noverlap_gradients = true\ngradients = \"sharded\""),
+    ] {
+        let packets = text("", 16, &keys).replace("micro_batches = 4\n", "");
+        assert_one_digest("training by NCCL", |overrides| train_with(&packets, overrides).1);
+    }
 }
 
 /// Hosts that collectives assume and those of the machine differ: a warning, unless all ranks are on one host by both.
@@ -228,6 +233,27 @@ fn overlapped_gradients_are_exposed_for_the_first_layer() {
     // The call of each of the other layers sends its first message.
     close(row.exposed_data_s, exposed + (LAYERS - 1.0) * OVERHEAD);
     close(row.compute_s, computation());
+}
+
+/// The same with calls of NCCL, which take less time than the backward pass of a layer: only that of the first layer is
+/// exposed, and the call for embedding and output.
+#[test]
+fn overlapped_gradients_by_nccl_are_exposed_for_the_first_layer() {
+    let nccl = format!("nccl = {{ {NCCL}, gpus_per_host = 8 }}").replace("0.5 ns/B", "0.1 ns/B");
+    let row = on_loggp(8, &format!("overlap_gradients = true\n{nccl}"));
+    let call = |bytes: f64| {
+        let block = bytes / 8.0;
+        2_000.0 + 7.0 * (2.0 * (message(block) + 300.0) + 0.1 * block)
+    };
+    let of_layer = call(2.0 * 12.0 * H * H);
+    assert!(
+        of_layer < 2.0 * layer_operations() / RATE,
+        "a reduction fits into the pass of a layer"
+    );
+    close(row.exposed_data_s, of_layer + call(2.0 * 2.0 * V * H));
+    close(row.elapsed_s - row.exposed_data_s, computation());
+    let plain = on_loggp(8, &nccl);
+    assert!(plain.elapsed_s > row.elapsed_s && plain.exposed_data_s > row.exposed_data_s);
 }
 
 /// Without communication time, each of P equal stages is idle for (P - 1) / (v M + P - 1) of an iteration, with v groups of

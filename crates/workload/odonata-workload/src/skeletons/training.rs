@@ -70,6 +70,8 @@ pub struct Training {
     times: [Time; 4],
     /// The collectives of NCCL.
     calls: Calls,
+    /// Most operations of NCCL beside the passes of an iteration.
+    beside: u32,
     /// The executions of iterations.
     history: History,
 }
@@ -107,8 +109,10 @@ impl Training {
                 .map(|call| call.operations() + 2)
                 .max()
                 .unwrap_or(0);
-            let calls = 4 * u64::from(params.micro_batches) * u64::from(training.sizes.layers) + 4;
+            let layers = u64::from(training.sizes.layers);
+            let calls = (4 * u64::from(params.micro_batches) + 2) * layers + 4;
             check_length(training.history.executions(), longest.saturating_mul(calls))?;
+            training.beside = training.operations_beside();
         }
         Ok(training)
     }
@@ -145,6 +149,7 @@ impl Training {
             activations,
             times,
             calls: Calls::default(),
+            beside: 0,
             history,
         })
     }
@@ -166,11 +171,7 @@ impl Training {
             bytes: self.activations,
             count: self.activations / self.params.element.0,
         });
-        let of_stages = (0..self.layout.pipeline).flat_map(|stage| {
-            let (shared, own) = self.parameters(stage);
-            [self.reductions(DATA, shared), self.reductions(SAME_EXPERTS, own)]
-        });
-        tensor.into_iter().chain(of_stages.flatten().flatten())
+        tensor.into_iter().chain(self.all_reductions())
     }
 
     /// The parallelism that a collective in `comm` serves.
@@ -439,6 +440,23 @@ impl Program for Training {
                     (state, call, step) = (0, 0, step + 1);
                     break report(END);
                 }
+                Ok(Some(OpKind::Icollective { collective, .. })) if self.calls.of(&collective).is_some() => {
+                    let (nccl, comm) = (self.calls.of(&collective)?, collective.comm());
+                    let member = self.layout.group(rank, comm)?.member(rank)?;
+                    let begins = state == 0;
+                    let next = nccl.next_of_call((member, comm), cursor.op, [&mut state, &mut call]);
+                    if let Some(op) = next {
+                        break calls::beside(op, self.calls.streams(), begins);
+                    }
+                    (state, call, step) = (0, 0, step + 1);
+                }
+                Ok(Some(OpKind::WaitAll { .. })) if self.params.nccl.is_some() => {
+                    state += 1;
+                    if let Some(op) = calls::join(cursor.op, self.calls.streams(), state) {
+                        break op;
+                    }
+                    (state, step) = (0, step + 1);
+                }
                 Ok(found) => {
                     step += 1;
                     if let Some(kind) = found {
@@ -454,8 +472,10 @@ impl Program for Training {
         Some(op)
     }
 
+    /// With overlap, the layers before those whose gradients are being reduced are known as well.
     fn look_ahead(&self) -> u32 {
-        self.calls.iter().map(Program::look_ahead).max().unwrap_or(256)
+        let of_a_call = self.calls.iter().map(Program::look_ahead).max().unwrap_or(256);
+        of_a_call.saturating_add(self.beside)
     }
 
     fn group(&self, rank: u32, comm: Comm) -> Option<Group> {

@@ -18,6 +18,15 @@ impl Nccl {
         }
     }
 
+    /// Streams of a rank: for each channel one, and one for its pace; for each tree two.
+    pub(in crate::skeletons) fn streams(&self) -> u16 {
+        let of_channel = match self.params.algorithm.is_by_trees() {
+            true => 4,
+            false => 1 + u32::from(self.params.channel_bandwidth.is_some()),
+        };
+        (of_channel * self.channels) as u16
+    }
+
     /// Number of positions of a call for [`next_of_call`](Self::next_of_call).
     pub(in crate::skeletons) fn positions(&self) -> u64 {
         let (inner, places) = self.radices();

@@ -19,6 +19,39 @@ impl Training {
         })
     }
 
+    /// The reductions that begin beside the passes of `stage`, with overlap.
+    fn begun(&self, stage: u32) -> impl Iterator<Item = Collective> + '_ {
+        let layers = (0..self.sizes.layers).filter(|_| self.params.overlap_gradients);
+        let of_stage = layers.filter(move |&layer| self.layers_of_stage(stage).any(|own| own == layer));
+        let begun = of_stage.flat_map(|layer| [0, 1].map(|number| self.begin_reduction(layer, number)));
+        begun.filter_map(|kind| match kind {
+            Some(OpKind::Icollective { collective, .. }) => Some(collective),
+            _ => None,
+        })
+    }
+
+    /// The reductions of all stages, and what gathers the parameters.
+    pub(super) fn all_reductions(&self) -> impl Iterator<Item = Collective> + '_ {
+        let after = move |stage: u32| {
+            let steps = (1..).map_while(move |step| self.gradients(stage * self.layout.stage_stride(), step).ok());
+            steps.filter_map(|kind| match kind {
+                Some(OpKind::Collective(collective)) => Some(collective),
+                _ => None,
+            })
+        };
+        (0..self.layout.pipeline).flat_map(move |stage| after(stage).chain(self.begun(stage)))
+    }
+
+    /// Most operations of NCCL beside the passes of an iteration.
+    pub(super) fn operations_beside(&self) -> u32 {
+        let of_stage = |stage: u32| {
+            let calls = self.begun(stage).filter_map(|collective| self.calls.of(&collective));
+            calls.fold(0, |sum: u64, call| sum.saturating_add(call.operations()))
+        };
+        let most = (0..self.layout.pipeline).map(of_stage).max().unwrap_or(0);
+        u32::try_from(most).unwrap_or(u32::MAX)
+    }
+
     /// The collectives that reduce the gradients of `parameters` in `comm`, and then gather the parameters.
     pub(super) fn reductions(&self, comm: Comm, parameters: u64) -> [Option<Collective>; 2] {
         let members = u64::from(self.layout.members(comm));

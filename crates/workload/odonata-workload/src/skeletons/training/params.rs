@@ -227,11 +227,6 @@ impl TrainingParams {
             let key = format!("{at}.nccl.{name}");
             return Err(Problem::new(key, "follows from the training", "no such key"));
         }
-        if self.overlap_gradients {
-            let problem = "collectives of NCCL are not reduced beside computation";
-            let expected = "false, or no table nccl";
-            return Err(Problem::new(format!("{at}.overlap_gradients"), problem, expected));
-        }
         let gpus = odonata_units::within(format!("{at}.nccl.gpus_per_host"), nccl.gpus_per_host, 1, 1 << 20)?;
         let layout = self.layout();
         for (comm, name) in [(TENSOR, "tensor"), (DATA, "data"), (SAME_EXPERTS, "equal expert")] {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::skeletons::{Nccl, NcclAlgorithm, NcclParams};
+use odonata_units::Time;
 
 /// The operations between the reports that begin and end calls of NCCL for `parallelism`, by call.
 fn calls_of_nccl(training: &Training, rank: u32, parallelism: Parallelism) -> Vec<Vec<Op>> {
@@ -127,6 +128,53 @@ fn gradients_by_nccl_go_around_a_ring_of_each_channel() {
     }
 }
 
+/// Beside the passes, each layer's gradients are a call on streams of their own, after the last operation of the layer; the
+/// calls follow each other, and the model waits for the last one. All move the bytes of the calls without overlap.
+#[test]
+fn overlapped_gradients_by_nccl_are_calls_on_their_own_streams() {
+    for (algorithm, gradients) in [
+        (NcclAlgorithm::Ring, Gradients::Sharded),
+        (NcclAlgorithm::Tree, Gradients::AllReduce),
+    ] {
+        let with = |overlap: bool| {
+            by_nccl(32, algorithm, |params| {
+                (params.tensor, params.pipeline, params.expert) = (2, 2, 2);
+                (params.experts, params.active, params.micro_batches) = (8.into(), 2.into(), 2);
+                (params.gradients, params.overlap_gradients) = (gradients, overlap);
+            })
+        };
+        let sent = |training: &Training| {
+            let of_rank = |rank| {
+                operations(training, rank).map(|op| match op.kind {
+                    OpKind::Send { bytes, comm, .. } if comm == DATA || comm == SAME_EXPERTS => bytes,
+                    OpKind::Sendrecv { send_bytes, comm, .. } if comm == DATA || comm == SAME_EXPERTS => send_bytes,
+                    _ => 0,
+                })
+            };
+            (0..32).flat_map(of_rank).sum::<u64>()
+        };
+        let (found, plain) = (with(true), with(false));
+        assert_eq!(sent(&found), sent(&plain));
+        assert!(found.look_ahead() > plain.look_ahead());
+        let first = found.calls.streams();
+        let ops: Vec<Op> = operations(&found, 5).collect();
+        let launches = ops
+            .iter()
+            .filter(|op| op.stream == first && op.after.iter().next() == Some(OpId(op.id.0 - 1)));
+        // Four layers, each with its experts. The pass of the layer comes before, or its other call.
+        let is_launch = |op: &&Op| matches!(op.kind, OpKind::Compute { duration } if duration > Time::ZERO);
+        let launches: Vec<&Op> = launches.filter(is_launch).collect();
+        assert_eq!(launches.len(), 8);
+        let before: Vec<u16> = launches.iter().map(|op| ops[op.id.0 as usize - 1].stream).collect();
+        assert_eq!(before, [0, first, 0, first, 0, first, 0, first]);
+        let wait = ops
+            .iter()
+            .position(|op| op.stream == 0 && op.after.iter().any(|id| ops[id.0 as usize].stream == first));
+        let wait = wait.unwrap();
+        assert!(ops[wait..].iter().all(|op| op.stream < first) && ops[wait - 1].stream == first);
+    }
+}
+
 #[test]
 fn settings_of_nccl_that_do_not_fit_are_refused() {
     let refused = |ranks: u32, change: &dyn Fn(&mut TrainingParams)| {
@@ -165,9 +213,14 @@ fn settings_of_nccl_that_do_not_fit_are_refused() {
         ),
         (
             8,
-            &|params| params.overlap_gradients = true,
-            "training.overlap_gradients",
-            "collectives of NCCL are not reduced beside computation",
+            &|params| {
+                params.overlap_gradients = true;
+                nccl(params, &|nccl| {
+                    (nccl.algorithm, nccl.channels) = (NcclAlgorithm::Tree, 33)
+                });
+            },
+            "training.nccl.channels",
+            "264 streams of a rank",
         ),
         (
             24,
