@@ -3813,8 +3813,8 @@ class Machine(Table):
     """The machine's graph: exactly one kind, and its faulty cables."""
 
     cables: str | None = None
-    """A CSV file that gives cables a bandwidth or latency of their own; relative to the scenario's folder.
-    Default: none.
+    """A CSV file that gives cables a bandwidth, latency or buffer of their own; relative to the scenario's
+    folder. Default: none.
     """
 
     degraded_links: list[DegradedLink] | None = None
