@@ -1,7 +1,7 @@
 """Collectives of NCCL in rank programs: the operations of one rank, step by step and channel by channel.
 
-The model is that of the workload `nccl` (docs/training.md): rings, double binary trees or the switches of
-hosts, on several channels, chunk by chunk, with one of NCCL's protocols. All ranks of the communicator make
+The model is that of the workload `nccl` (docs/training.md): rings, double binary trees, the switches of
+hosts or parallel aggregated trees, on several channels, chunk by chunk, with one of NCCL's protocols. All ranks of the communicator make
 the same call. It begins when the operations before it on stream 0 are complete, and the operations after it
 on stream 0 begin when it has ended.
 
@@ -12,8 +12,8 @@ on stream 0 begin when it has ended.
 >>> [operation.kind for operation in step(0, 2)]
 ['compute', 'compute', 'sendrecv', 'compute', 'sendrecv', 'compute', 'compute']
 
-A call by rings on n channels uses the streams 0 to n - 1, any other call and NCCL's choice 0 to 2 n - 1. The
-tags are those of its communicator, from 0 on.
+A call by rings or parallel aggregated trees on n channels uses the streams 0 to n - 1, any other call and
+NCCL's choice at most 0 to 4 n - 1. The tags are those of its communicator, from 0 on.
 """
 
 from __future__ import annotations
@@ -78,6 +78,7 @@ def all_gather(
     ranks: int,
     bytes: int,
     *,
+    algorithm: Literal["ring", "pat", "auto"] = "ring",
     protocol: Protocol = "simple",
     channels: int = 8,
     gpus_per_host: int = 8,
@@ -89,12 +90,13 @@ def all_gather(
 ) -> Iterator[Operation]:
     """The operations of `rank` in an all-gather (`ncclAllGather`); `bytes` are those of all blocks.
 
-    Arguments as of `all_reduce`.
+    Arguments as of `all_reduce`, but `algorithm`: rings, parallel aggregated trees with one GPU per host, or
+    NCCL's choice.
     """
     settings = _settings(
         bytes, protocol, channels, gpus_per_host, chunk, step_latency, network_latency, launch
     )
-    return _call("all-gather", rank, ranks, comm, settings)
+    return _call("all-gather", rank, ranks, comm, settings | {"algorithm": algorithm})
 
 
 def reduce_scatter(
@@ -102,6 +104,7 @@ def reduce_scatter(
     ranks: int,
     bytes: int,
     *,
+    algorithm: Literal["ring", "pat", "auto"] = "ring",
     protocol: Protocol = "simple",
     channels: int = 8,
     gpus_per_host: int = 8,
@@ -113,12 +116,13 @@ def reduce_scatter(
 ) -> Iterator[Operation]:
     """The operations of `rank` in a reduce-scatter (`ncclReduceScatter`); `bytes` are those of all blocks.
 
-    Arguments as of `all_reduce`.
+    Arguments as of `all_reduce`, but `algorithm`: rings, parallel aggregated trees with one GPU per host, or
+    NCCL's choice.
     """
     settings = _settings(
         bytes, protocol, channels, gpus_per_host, chunk, step_latency, network_latency, launch
     )
-    return _call("reduce-scatter", rank, ranks, comm, settings)
+    return _call("reduce-scatter", rank, ranks, comm, settings | {"algorithm": algorithm})
 
 
 def broadcast(

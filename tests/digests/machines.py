@@ -357,6 +357,14 @@ def ethernets() -> Iterator[Case]:
         **{"ecn_low": "4 KiB", "ecn_high": "32 KiB", "ecn_probability": 0.5},
         "dcqcn": {"notification_interval": "5 us", "rate_timer": "4 us", "byte_counter": "20 KiB"},
     }
+    variants["hpcc"] = {
+        **{"transport": "roce", "congestion_control": "hpcc", "pause_above": 30},
+        "hpcc": {"target_utilization": 0.9, "additive_increase": "500 B", "increase_stages": 2},
+    }
+    variants["hpcc-drops"] = {
+        **{"transport": "roce", "congestion_control": "hpcc", "retransmission": "go-back-n"},
+        **{"pauses": False, "queue": "20 KiB", "load_balancing": "oblivious"},
+    }
     variants["swift"] = {
         **{**small, "congestion_control": "swift"},
         "swift": {"target": "9 us", "scaling_range": "1 us"},

@@ -90,6 +90,9 @@ def patterns() -> Iterator[Case]:
     yield Case("arrival/stop", on_dragonfly([job(60, stop)]))
 
 
+#: A small model of a training.
+MODEL: Table = {"hidden": 64, "sequence": 32, "vocabulary": 500, "flops": 1e12}
+
 #: Name, ranks, workload.
 APPLICATIONS: list[tuple[str, int, Any]] = [
     ("milc", 54, {"milc": {"iterations": 2, "message": "20 KiB", "compute": "2 us"}}),
@@ -144,7 +147,7 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
                     "protocol": protocol,
                     "channels": 3,
                     "chunk": "9 kB",
-                    "gpus_per_host": 4,
+                    "gpus_per_host": 1 if algorithm == "pat" else 4,
                     "iterations": 2,
                 }
             },
@@ -158,6 +161,8 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
             ("all-gather", "auto", "ring"),
             ("all-gather", "ll", "ring"),
             ("reduce-scatter", "ll128", "ring"),
+            ("all-gather", "auto", "pat"),
+            ("reduce-scatter", "simple", "pat"),
             ("broadcast", "simple", "ring"),
         )
     ],
@@ -166,11 +171,9 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
             f"training-{schedule}",
             24,
             {
-                "training": {
+                "training": MODEL
+                | {
                     "layers": 6,
-                    "hidden": 64,
-                    "sequence": 32,
-                    "vocabulary": 500,
                     "tensor": 2,
                     "pipeline": 3,
                     "experts": experts,
@@ -178,7 +181,6 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
                     "micro_batches": 4,
                     "schedule": schedule,
                     "gradients": gradients,
-                    "flops": 1e12,
                     "sample": "3 kB",
                     "checkpoint_interval": 1,
                 }
@@ -190,17 +192,14 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
         "training-interleaved",
         24,
         {
-            "training": {
+            "training": MODEL
+            | {
                 "layers": 13,
-                "hidden": 64,
-                "sequence": 32,
-                "vocabulary": 500,
                 "tensor": 2,
                 "pipeline": 3,
                 "interleave": 2,
                 "micro_batches": 6,
                 "overlap_gradients": True,
-                "flops": 1e12,
             }
         },
     ),
@@ -208,11 +207,9 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
         "training-overlapped",
         24,
         {
-            "training": {
+            "training": MODEL
+            | {
                 "layers": 7,
-                "hidden": 64,
-                "sequence": 32,
-                "vocabulary": 500,
                 "pipeline": 3,
                 "experts": 4,
                 "expert": 4,
@@ -220,27 +217,51 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
                 "micro_batches": 4,
                 "gradients": "sharded",
                 "overlap_gradients": True,
-                "flops": 1e12,
                 "straggler": {"rank": 5, "slowdown": 1.3},
             }
         },
     ),
     *[
         (
-            f"training-nccl-{algorithm}",
+            f"training-failures-{name}",
             24,
             {
-                "training": {
+                "training": MODEL
+                | {
                     "layers": 6,
-                    "hidden": 64,
-                    "sequence": 32,
-                    "vocabulary": 500,
+                    "tensor": 2,
+                    "pipeline": 3,
+                    "experts": 4,
+                    "expert": 2,
+                    "micro_batches": 2,
+                    "iterations": 5,
+                    "sample": "3 kB",
+                    "checkpoint_interval": 2,
+                    "failures": {"restart": "20 us", **failures},
+                    **more,
+                }
+            },
+        )
+        for name, failures, more in (
+            ("after", {"after": [1, 5]}, {}),
+            ("mean", {"mean": 3.0, "seed": 4}, {"nccl": {"channels": 2, "gpus_per_host": 4}}),
+        )
+    ],
+    *[
+        (
+            f"training-nccl-{name}",
+            24,
+            {
+                "training": MODEL
+                | {
+                    "layers": 6,
                     "tensor": 2,
                     "pipeline": 3,
                     "experts": 2,
                     "expert": 2,
                     "micro_batches": 4,
                     "gradients": gradients,
+                    "overlap_gradients": name == "overlapped",
                     "nccl": {
                         "algorithm": algorithm,
                         "protocol": protocol,
@@ -248,14 +269,14 @@ APPLICATIONS: list[tuple[str, int, Any]] = [
                         "chunk": "8 KiB",
                         "gpus_per_host": 4,
                     },
-                    "flops": 1e12,
                 }
             },
         )
-        for algorithm, protocol, gradients in (
-            ("ring", "simple", "sharded"),
-            ("tree", "ll", "all-reduce"),
-            ("auto", "auto", "all-reduce"),
+        for name, algorithm, protocol, gradients in (
+            ("ring", "ring", "simple", "sharded"),
+            ("tree", "tree", "ll", "all-reduce"),
+            ("auto", "auto", "auto", "all-reduce"),
+            ("overlapped", "ring", "simple", "sharded"),
         )
     ],
     *[

@@ -232,7 +232,7 @@ def test_jobs_and_storage_share_an_ethernet() -> None:
         (
             {"network.ethernet.transport": "roce", "network.ethernet.congestion_control": "rccc"},
             "network.ethernet.congestion_control",
-            '"none" or "dcqcn"',
+            '"none", "dcqcn" or "hpcc"',
         ),
         (
             {"network.ethernet.retransmission": "go-back-n"},
@@ -263,6 +263,41 @@ def test_jobs_and_storage_share_an_ethernet() -> None:
             'congestion_control = "swift"',
         ),
         ({"network.ethernet.dcqcn.gain": 0.5}, "network.ethernet.dcqcn", "does not use it"),
+        (
+            {"network.ethernet.hpcc.increase_stages": 2},
+            "network.ethernet.hpcc",
+            'congestion_control = "hpcc"',
+        ),
+        (
+            {"network.ethernet.congestion_control": "hpcc"},
+            "network.ethernet.congestion_control",
+            'or transport = "roce"',
+        ),
+        *[
+            (
+                {
+                    "network.ethernet.transport": "roce",
+                    "network.ethernet.congestion_control": "hpcc",
+                    f"network.ethernet.hpcc.{key}": value,
+                },
+                f"network.ethernet.hpcc.{key}",
+                expected,
+            )
+            for key, value, expected in (
+                ("target_utilization", 1.0, "0.01 to 0.999"),
+                ("additive_increase", "0 B", "1 to"),
+                ("increase_stages", -1, "increase_stages"),
+            )
+        ],
+        (
+            {
+                "network.ethernet.transport": "roce",
+                "network.ethernet.congestion_control": "hpcc",
+                "network.ethernet.window": "1 KiB",
+            },
+            "network.ethernet.window",
+            "a full packet with its header",
+        ),
         (
             {
                 "network.ethernet.transport": "roce",

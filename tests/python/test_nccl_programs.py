@@ -11,7 +11,7 @@ BYTES = 300_000
 
 
 def one_call(rank, ranks, collective="all_reduce", **keys):
-    yield from getattr(nccl, collective)(rank, ranks, BYTES, gpus_per_host=4, **keys)
+    yield from getattr(nccl, collective)(rank, ranks, BYTES, **({"gpus_per_host": 4} | keys))
 
 
 def elapsed(job):
@@ -28,6 +28,8 @@ def elapsed(job):
         ("all_reduce", {"algorithm": "auto", "protocol": "auto"}),
         ("all_gather", {"protocol": "auto"}),
         ("all_gather", {"protocol": "ll"}),
+        ("all_gather", {"algorithm": "pat", "gpus_per_host": 1}),
+        ("reduce_scatter", {"algorithm": "auto", "protocol": "auto", "gpus_per_host": 1}),
         ("reduce_scatter", {"channels": 1}),
         ("broadcast", {"channels": 3}),
     ],

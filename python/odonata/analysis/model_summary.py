@@ -39,6 +39,9 @@ def efficiency(results: Results) -> list[EfficiencySummary]:
                 "bubble_share": row["bubble_s"] / whole,
                 "bubble_ideal": row["bubble_ideal"],
                 "io_share": row["io_s"] / whole,
+                "failures": row.get("failures", 0),
+                "lost_iterations": row.get("lost_iterations", 0),
+                "goodput": row.get("goodput", 1.0),
             }
         )
     return found

@@ -164,8 +164,12 @@ SHARES = (
 
 
 def _efficiency(jobs: list[dict[str, Any]]) -> Table:
-    page = table("job", "GPUs", "iteration", "tokens/s", "MFU", *(heading for heading, _ in SHARES))
+    fails = any(job["failures"] for job in jobs)
+    of_failures = ("failures", "lost", "goodput") if fails else ()
+    shares = (heading for heading, _ in SHARES)
+    page = table("job", "GPUs", "iteration", "tokens/s", "MFU", *shares, *of_failures)
     for job in jobs:
+        failures = (str(job["failures"]), str(job["lost_iterations"]), share(job["goodput"], 1.0))
         page.add_row(
             job["job"],
             str(job["gpus"]),
@@ -173,6 +177,7 @@ def _efficiency(jobs: list[dict[str, Any]]) -> Table:
             f"{job['tokens_per_s']:,.0f}",
             share(job["mfu"], 1.0),
             *(share(job[key], 1.0) for _, key in SHARES),
+            *(failures if fails else ()),
         )
     return page
 

@@ -170,6 +170,12 @@ class EfficiencySummary(TypedDict):
     """Share of bubbles in a pipeline of equal stages without communication."""
     io_share: Number
     """Share of time blocked in I/O."""
+    failures: Count
+    """Failures from which the job has restarted."""
+    lost_iterations: Count
+    """Iterations lost with a failure."""
+    goodput: Number
+    """Share of the time without lost iterations and restarts."""
 
 
 @declared

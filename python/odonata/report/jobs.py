@@ -92,6 +92,8 @@ def _models(contents: Contents) -> list[Table]:
             share_cell(row["mfu"]),
             *(share_cell(row[key]) for _, key in SHARES),
             share_cell(row["bubble_ideal"]),
+            Cell(f"{row['failures']:,}", row["failures"]),
+            share_cell(row["goodput"]),
         ]
         for row in contents.summary["efficiency"]
     ]
@@ -103,6 +105,8 @@ def _models(contents: Contents) -> list[Table]:
         Column("MFU", help="Operations of the model over those possible at peak_flops."),
         *(Column(heading, help="Share of a GPU's time, mean over GPUs.") for heading, _ in SHARES),
         Column("ideal bubble", help="Of equal stages without communication: (P - 1) / (M + P - 1)."),
+        Column("failures", help="From which the job has restarted."),
+        Column("goodput", help="Share of the time without lost iterations and restarts."),
     ]
     inference = [
         [

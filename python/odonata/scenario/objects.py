@@ -114,6 +114,7 @@ __all__ = [
     "Hdd",
     "HostLinks",
     "HotSpot",
+    "Hpcc",
     "HyperX",
     "InGroup",
     "Incast",
@@ -233,6 +234,7 @@ __all__ = [
     "Tornado",
     "Torus",
     "TrafficClass",
+    "TrainingFailures",
     "TrainingGradients",
     "TrainingModel",
     "TrainingStraggler",
@@ -1226,7 +1228,7 @@ class AlltoallWorkload(Table):
     overlap: bool = False
     """Whether the call is non-blocking and the ranks compute before they wait for it."""
 
-NcclAlgorithm = Literal["ring", "tree", "nvls", "collnet", "auto"]
+NcclAlgorithm = Literal["ring", "tree", "nvls", "collnet", "pat", "auto"]
 """The algorithm of a collective.
 
 `ring`: A ring of all ranks.
@@ -1237,7 +1239,11 @@ NcclAlgorithm = Literal["ring", "tree", "nvls", "collnet", "auto"]
 
 `collnet`: Sums in the switches of each host, and in those between hosts (SHARP), on each rail.
 
-`auto`: NCCL's choice of the first three, by its estimate of the time. Latencies are NCCL's as well.
+`pat`: Parallel aggregated trees (PAT) of all-gathers and reduce-scatters with one GPU per host: a
+logarithm of steps where the blocks of many ranks fit into a chunk.
+
+`auto`: NCCL's choice of rings, trees, switches of hosts and PAT, by its estimate of the time. Latencies
+are NCCL's as well.
 """
 
 Bandwidth = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(B/s|kB/s|KiB/s|MB/s|MiB/s|GB/s|GiB/s|TB/s|TiB/s|Mbit/s|Gbit/s|Tbit/s|flits?/cycle)\s*$")]
@@ -1279,7 +1285,9 @@ class NcclWorkload(Table):
     """
 
     algorithm: NcclAlgorithm = "ring"
-    """Algorithm of an all-reduce; other collectives use rings."""
+    """Algorithm: all-reduces have all but "pat", all-gathers and reduce-scatters "ring" and "pat",
+    broadcasts "ring".
+    """
 
     bytes: Bytes | None = None
     """Data size as counted by nccl-tests, e.g. "1 GiB": the vector of an all-reduce or a broadcast, all
@@ -1346,6 +1354,26 @@ class NcclWorkload(Table):
     """Time of a step in addition to its transfer. Default: by protocol, "6 us", LL "1 us", LL128 "2 us"; if
     NCCL chooses, NCCL's latency of NVLink.
     """
+
+
+class TrainingFailures(Table):
+    """Failures after which a training goes back to its last checkpoint."""
+
+    seed: Annotated[int, Field(ge=0)] | None = None
+    """Seed of the gaps. Default: the seed of the scenario."""
+
+    after: list[Annotated[int, Field(ge=0)]] | None = None
+    """Executed iterations before each failure, repeated ones included, in ascending order, e.g. [4, 11]. The
+    last of them is lost.
+    """
+
+    mean: float | None = None
+    """Mean number of executed iterations between failures, in place of `after`: gaps are exponential. It is
+    the mean time between failures over the time of an iteration.
+    """
+
+    restart: Time = "0 s"
+    """Time from a failure to the reading of the checkpoint."""
 
 TrainingGradients = Literal["all-reduce", "sharded"]
 """The reduction of gradients.
@@ -1430,6 +1458,11 @@ class TrainingWorkload(Table):
     experts: Annotated[int, Field(ge=0)] | None = None
     """Experts of a layer; 1: a plain MLP. Default: those of the model, else 1."""
 
+    failures: TrainingFailures | None = None
+    """Failures, each of which makes the job go back to its last checkpoint, e.g. { after = [7], restart =
+    "60 s" } or { mean = 200.0 }. Default: none.
+    """
+
     flops: float = 400000000000000.0
     """Sustained floating-point operations of a GPU per second. Default: 400e12, the sustained rate of an
     H100 in the training of Llama 3 405B on 16,384 of them (table 4 of that paper).
@@ -1479,8 +1512,8 @@ class TrainingWorkload(Table):
     nccl: NcclWorkload | None = None
     """All-reduces, reduce-scatters and all-gathers by NCCL's channels and algorithms, with the keys of the
     workload `nccl` except `collective`, `bytes`, `iterations` and `compute`; {} has their defaults.
-    `algorithm` is that of all-reduces; hosts must have equal parts of each group. Default: one ring of
-    messages.
+    `algorithm` is that of all-reduces, "pat" that of the others; hosts must have equal parts of each
+    group. Default: one ring of messages.
     """
 
     overlap_gradients: bool = False
@@ -3780,8 +3813,8 @@ class Machine(Table):
     """The machine's graph: exactly one kind, and its faulty cables."""
 
     cables: str | None = None
-    """A CSV file that gives cables a bandwidth or latency of their own; relative to the scenario's folder.
-    Default: none.
+    """A CSV file that gives cables a bandwidth, latency or buffer of their own; relative to the scenario's
+    folder. Default: none.
     """
 
     degraded_links: list[DegradedLink] | None = None
@@ -4255,7 +4288,7 @@ class CongestionControl(Table):
     node that slows down no flow. Default: 8 packets; per flow: 4 packets.
     """
 
-Control = Literal["nscc", "rccc", "swift", "constant", "none", "dcqcn"]
+Control = Literal["nscc", "rccc", "swift", "constant", "none", "dcqcn", "hpcc"]
 """How much a sender may have in flight, or how fast it sends.
 
 `nscc`: NSCC of Ultra Ethernet (Ultra Ethernet Specification 1.0, 2025): a window by delay and marks.
@@ -4271,6 +4304,9 @@ effective for congestion control in the datacenter", SIGCOMM 2020).
 
 `dcqcn`: DCQCN: a rate by the receiver's notifications of marked packets; only with transport "roce" (Y.
 Zhu et al., "Congestion control for large-scale RDMA deployments", SIGCOMM 2015).
+
+`hpcc`: HPCC: a window and a rate by the utilization of links that switches report; only with transport
+"roce" (Y. Li et al., "HPCC: high precision congestion control", SIGCOMM 2019).
 """
 
 
@@ -4309,6 +4345,21 @@ class Dcqcn(Table):
 
     rate_timer: Time | None = None
     """Time after which a sender increases its rate. Default: 55 us."""
+
+
+class Hpcc(Table):
+    """Parameters of HPCC. Defaults are those of its authors (Y. Li et al., SIGCOMM 2019, section 5.1)."""
+
+    additive_increase: Bytes | None = None
+    """Growth of the window per round-trip time; more makes flows equal sooner, and makes a queue for fewer
+    of them. Default: 1/100 of what the target leaves free of a window.
+    """
+
+    increase_stages: Annotated[int, Field(ge=0)] | None = None
+    """Increases in a row after which a window below the target is set by the utilization. Default: 5."""
+
+    target_utilization: float | None = None
+    """Utilization that flows aim at: their rate and their queue. Default: 0.95."""
 
 Balancing = Literal["oblivious", "ecmp", "reps", "reps-legacy", "bitmap", "mixed"]
 """How a packet gets its entropy value.
@@ -4437,6 +4488,9 @@ class Settings(Table):
     the last packet of a message has the bytes that are left.
     """
 
+    hpcc: Hpcc | None = None
+    """Parameters of congestion control "hpcc"."""
+
     load_balancing: Balancing | None = None
     """How a packet gets its entropy value, from which each switch computes its path. Default: "oblivious"
     with transport "uec", "ecmp" with "roce".
@@ -4483,7 +4537,7 @@ class Settings(Table):
     """Whether packets without room are trimmed to their header; otherwise they are dropped. Default: true."""
 
     window: Bytes | None = None
-    """Largest window of a flow, and its first. Default: 1.5 bandwidth-delay products."""
+    """Largest window of a flow, and its first. Default: 1.5 bandwidth-delay products; with "hpcc" 1."""
 
 InputQueues = Literal["virtual-output", "fifo"]
 """Which packets of an input buffer compete for outputs.

@@ -14,6 +14,7 @@ use crate::params::Params;
 use crate::port::Ports;
 use crate::receiver::Receiver;
 use crate::sender::Sender;
+use crate::telemetry::Telemetry;
 use odonata_engine::{GrowableStore, Mode, NIL, Pool, Store, Time};
 use odonata_topology::Topology;
 use odonata_units::{Bandwidth, mix64};
@@ -178,7 +179,10 @@ odonata_engine::journalled!(Ethernet {
 
 impl Ethernet {
     /// Bytes per router port of an idle Ethernet.
-    pub const BYTES_PER_PORT: usize = Ports::BYTES_PER_PORT + Ports::BYTES_PER_INPUT;
+    pub fn bytes_per_port(params: &Params) -> usize {
+        let measures = if params.is_hpcc() { Telemetry::BYTES_PER_PORT } else { 0 };
+        Ports::BYTES_PER_PORT + Ports::BYTES_PER_INPUT + measures
+    }
 
     /// Bytes per node of an idle Ethernet.
     pub const BYTES_PER_NODE: usize = Ports::BYTES_PER_PORT + Turns::BYTES_PER_NIC + size_of::<NodeFlows>();
@@ -186,7 +190,7 @@ impl Ethernet {
     /// Bytes per flow in flight: both halves and the bits of its packets.
     pub fn bytes_per_flow(params: &Params) -> usize {
         let bits = 3 * params.range() as usize / 8;
-        let pacing = if params.is_paced {
+        let pacing = if params.law.is_some() {
             Paces::BYTES_PER_FLOW + Notifiers::BYTES_PER_FLOW
         } else {
             0
@@ -295,7 +299,7 @@ impl Ethernet {
 
     /// Sends the first control frame that pauses do not stop; only DCQCN has them.
     fn serve_paused_nic<S: Surroundings>(&mut self, s: &mut S, nic: u32) {
-        if self.params.dcqcn.is_none() {
+        if self.params.dcqcn().is_none() {
             return;
         }
         if let Some(frame) = self.turns.next_unpaused::<S>(nic, &mut self.ports.frames) {

@@ -57,10 +57,11 @@ pub struct Frame {
     pub(crate) asks: bool,
     /// Sent again.
     pub(crate) again: bool,
-    /// Of an ACK: all packets before have arrived, bit i of `bitmap` is packet `first + i`, and these bytes on the wire.
-    /// Of data and pulls, `received` is the count of bytes up to which credit is wanted, or granted.
+    /// The largest utilization of its path, which HPCC reads; an answer returns it.
+    pub(crate) utilization: f32,
+    /// Of an ACK: all packets before have arrived, bit i of `bitmap` is packet [`first + i`](Self::first), and these bytes
+    /// on the wire. Of data and pulls, `received` is the count of bytes up to which credit is wanted, or granted.
     pub(crate) cumulative: u32,
-    pub(crate) first: u32,
     pub(crate) bitmap: u64,
     pub(crate) received: u64,
     /// The router port through which it entered the switch where it is, numbered over the part.
@@ -96,8 +97,8 @@ impl Frame {
             marked: false,
             asks: false,
             again: false,
+            utilization: 0.0,
             cumulative: 0,
-            first: 0,
             bitmap: 0,
             received: 0,
             ingress: NIL,
@@ -108,6 +109,11 @@ impl Frame {
     /// Whether it has data.
     pub(crate) fn is_data(&self) -> bool {
         self.kind == FrameKind::Data
+    }
+
+    /// The first packet of the bitmap of an answer: its last one is that of the answer, unless all before have arrived.
+    pub(crate) fn first(&self) -> u32 {
+        self.cumulative.max(self.sequence.saturating_sub(63))
     }
 
     /// Whether pauses of the data's class stop it.

@@ -21,6 +21,7 @@
 //! | `window` | congestion control of the sender: constant windows and NSCC |
 //! | `credit` | congestion control of the receiver: RCCC |
 //! | `dcqcn`, `notification` | DCQCN: rates of senders, notifications of receivers |
+//! | `hpcc`, `telemetry` | HPCC: windows of senders, utilizations of switches |
 //! | `swift` | Swift: windows of senders by delay |
 //! | `pacing` | waits between packets |
 //! | `balancer` | which entropy, and so which path, a frame takes |
@@ -36,6 +37,7 @@ mod counters;
 mod credit;
 mod dcqcn;
 mod frame;
+mod hpcc;
 mod nic;
 mod notification;
 mod pacing;
@@ -48,6 +50,7 @@ mod sender;
 pub mod settings;
 mod shared_buffer;
 mod swift;
+mod telemetry;
 mod window;
 
 pub use carrier::Ethernet;

@@ -36,7 +36,7 @@ impl Notifiers {
     /// Of receivers without flows.
     pub(crate) fn new(params: &Params) -> Notifiers {
         Notifiers {
-            interval: params.dcqcn.map_or(Time::ZERO, |law| law.interval),
+            interval: params.dcqcn().map_or(Time::ZERO, |law| law.interval),
             notifiers: GrowableStore::new(),
         }
     }

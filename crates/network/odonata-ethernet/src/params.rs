@@ -1,10 +1,12 @@
 //! Resolved values of a run. Sizes are bytes on the wire, rates bytes per picosecond.
 
 use crate::dcqcn::{Dcqcn, REFERENCE_RATE};
+use crate::hpcc::Hpcc;
+use crate::pacing::Law;
 use crate::settings::{Balancing, Control, Retransmission, Settings, Transport};
 use crate::swift::Swift;
 use odonata_engine::Time;
-use odonata_units::Bandwidth;
+use odonata_units::{Bandwidth, Bytes};
 
 /// Reference network of NSCC: 100 Gb/s with a round-trip time of 12 us.
 const REFERENCE_RTT: f64 = 12e6;
@@ -40,10 +42,8 @@ pub struct Params {
     pub(crate) has_window: bool,
     /// Whether receivers grant credit.
     pub(crate) has_credit: bool,
-    /// DCQCN, if flows have a rate; Swift, if their windows follow it. Both make flows wait between packets.
-    pub(crate) dcqcn: Option<Dcqcn>,
-    pub(crate) swift: Option<Swift>,
-    pub(crate) is_paced: bool,
+    /// The law that makes flows wait between packets, if one does.
+    pub(crate) law: Option<Law>,
     /// Whether senders send again after a timeout.
     pub(crate) has_timer: bool,
     /// Whether receivers report packets that others overtake, and whether they discard the others.
@@ -75,6 +75,27 @@ pub(crate) struct Nscc {
     pub(crate) fast: f64,
 }
 
+/// `products` bandwidth-delay products of `product` bytes, in whole packets of `full` bytes.
+fn whole_packets(products: f64, product: f64, full: u64) -> u64 {
+    (products * (product / full as f64).ceil()).ceil() as u64 * full
+}
+
+/// Lower and upper threshold of marks for NICs of `rate`, bytes per picosecond, and full packets of `full` bytes: those of
+/// the settings, those of DCQCN at 40 Gb/s, or parts of the bandwidth-delay product.
+pub(crate) fn ecn_thresholds(settings: &Settings, rate: f64, full: u64) -> (u64, u64) {
+    let product = settings.base_rtt.0 as f64 * rate;
+    let reference = |bytes: f64| (bytes * rate / REFERENCE_RATE) as u64;
+    let (low, high) = match *settings.congestion_control {
+        Control::Dcqcn => (reference(5e3), reference(200e3)),
+        _ => (whole_packets(0.2, product, full), whole_packets(0.8, product, full)),
+    };
+    let given = |bytes: Option<&Bytes>, default| bytes.map_or(default, |bytes| bytes.0);
+    (
+        given(settings.ecn_low.given(), low),
+        given(settings.ecn_high.given(), high),
+    )
+}
+
 impl Params {
     /// The values of resolved settings for NICs of `bandwidth` and packets of `payload` and `header` bytes.
     pub fn new(settings: &Settings, bandwidth: Bandwidth, (payload, header): (u64, u64), seed: u64) -> Params {
@@ -83,15 +104,12 @@ impl Params {
         let full = payload + header;
         let rtt = settings.base_rtt.0 as f64;
         let product = rtt * rate;
-        // The product in whole packets, and parts of it in whole packets.
-        let whole = (product / full as f64).ceil();
-        let packets = |products: f64| (products * whole).ceil() as u64 * full;
         let trimming = *settings.trimming;
         let buffer = settings.buffer.map(|bytes| (bytes.0, *settings.alpha));
         // With a shared buffer: what a queue has alone.
         let default = match buffer {
             Some((bytes, alpha)) => (bytes as f64 * alpha / (1.0 + alpha)) as u64,
-            None => packets(if trimming { 1.0 } else { 5.0 }),
+            None => whole_packets(if trimming { 1.0 } else { 5.0 }, product, full),
         };
         let queue = settings.queue.given().map_or(default, |bytes| bytes.0);
         let timeout = || Time((15e6 + 6.0 * queue as f64 / rate) as u64);
@@ -99,14 +117,11 @@ impl Params {
         let pauses = settings.has_pauses();
         let goes_back = settings.retransmission.given() == Some(&Retransmission::GoBackN);
         let control_law = *settings.congestion_control;
-        let is_dcqcn = control_law == Control::Dcqcn;
-        let is_swift = control_law == Control::Swift;
-        // DCQCN's thresholds at 40 Gb/s, else parts of the product.
-        let reference = |bytes: f64| (bytes * rate / REFERENCE_RATE) as u64;
-        let (low, high) = match is_dcqcn {
-            true => (reference(5e3), reference(200e3)),
-            false => (packets(0.2), packets(0.8)),
-        };
+        // HPCC starts with a product, the others with half a product more.
+        let products = if control_law == Control::Hpcc { 1.0 } else { 1.5 };
+        let given = settings.window.given().map(|bytes| bytes.0 as f64);
+        let window = given.unwrap_or((products * product).max(full as f64));
+        let (low, high) = ecn_thresholds(settings, rate, full);
         let target = if trimming { 0.75 * rtt } else { rtt };
         let scale = product / REFERENCE_PRODUCT;
         let segment = payload as f64;
@@ -117,30 +132,30 @@ impl Params {
             rate,
             rtt: Time(rtt as u64),
             queue: queue.max(full),
-            low: settings.ecn_low.given().map_or(low, |bytes| bytes.0),
-            high: settings.ecn_high.given().map_or(high, |bytes| bytes.0),
+            low,
+            high,
             probability: *settings.ecn_probability,
-            marks: !is_roce || is_dcqcn,
+            marks: control_law != Control::None,
             trimming,
             buffer,
-            pause: pauses.then(|| {
-                let bytes = |packets: Option<&u32>| packets.map_or(0, |&packets| u64::from(packets) * full);
-                (
-                    bytes(settings.pause_above.given()),
-                    bytes(settings.resume_below.given()),
-                )
+            pause: pauses.then(|| match buffer {
+                Some(_) => (0, 0),
+                None => (
+                    u64::from(*settings.pause_above) * full,
+                    u64::from(*settings.resume_below) * full,
+                ),
             }),
-            window: settings
-                .window
-                .given()
-                .map_or((1.5 * product).max(full as f64), |bytes| bytes.0 as f64),
-            products: settings.window.given().map_or(1.5, |bytes| bytes.0 as f64 / product),
+            window,
+            products: given.map_or(products, |bytes| bytes / product),
             control_law,
-            has_window: !is_roce && control_law != Control::Rccc,
+            has_window: control_law.has_window(),
             has_credit: control_law == Control::Rccc,
-            dcqcn: is_dcqcn.then(|| Dcqcn::new(&settings.dcqcn, rate)),
-            swift: is_swift.then(|| Swift::new(&settings.swift, rtt)),
-            is_paced: is_dcqcn || is_swift,
+            law: match control_law {
+                Control::Dcqcn => Some(Law::Dcqcn(Dcqcn::new(&settings.dcqcn, rate))),
+                Control::Swift => Some(Law::Swift(Swift::new(&settings.swift, rtt))),
+                Control::Hpcc => Some(Law::Hpcc(Hpcc::new(&settings.hpcc, window, rtt))),
+                _ => None,
+            },
             has_timer: !pauses,
             reports_gaps: is_roce && (goes_back || !pauses),
             goes_back,
@@ -164,6 +179,19 @@ impl Params {
     /// Round-trip time of a full packet and its acknowledgment over the longest path.
     pub fn base_rtt(&self) -> Time {
         self.rtt
+    }
+
+    /// DCQCN, if flows follow it.
+    pub(crate) fn dcqcn(&self) -> Option<&Dcqcn> {
+        match &self.law {
+            Some(Law::Dcqcn(law)) => Some(law),
+            _ => None,
+        }
+    }
+
+    /// Whether switches measure the utilization of their outputs.
+    pub(crate) fn is_hpcc(&self) -> bool {
+        self.control_law == Control::Hpcc
     }
 
     /// Packets beyond the first unacknowledged one that a flow may send: several windows, a power of two.

@@ -15,54 +15,61 @@ pub(crate) struct Ingress {
     pauses: bool,
 }
 
+/// Where a frame entered its switch, and the bytes of that input above which and below which it is paused and resumed.
+struct Input {
+    port: u32,
+    bytes: u64,
+    above: u64,
+    below: u64,
+}
+
 impl Ports {
     /// `frame` has entered the switch of its input.
     pub(crate) fn enters_switch<S: Surroundings>(&mut self, s: &mut S, frame: u32) {
-        let Some((above, _)) = self.pause else {
+        let Some(input) = self.input_of(frame) else {
             return;
         };
-        let above = self.dynamic_threshold(frame).unwrap_or(above);
-        let frame = self.frames.get(frame);
-        if !frame.is_lossless() {
-            return;
-        }
-        let port = frame.ingress - self.first_port;
-        let ingress = self.ingresses.edit::<S>(port);
-        ingress.bytes += u64::from(frame.bytes);
-        if ingress.bytes > above && !ingress.pauses {
+        let ingress = self.ingresses.edit::<S>(input.port);
+        ingress.bytes += input.bytes;
+        if ingress.bytes > input.above && !ingress.pauses {
             ingress.pauses = true;
-            self.counters.edit::<S>(port).pauses += 1;
-            self.signal(s, port, true);
+            self.counters.edit::<S>(input.port).pauses += 1;
+            self.signal(s, input.port, true);
         }
     }
 
     /// `frame` has left the switch of its input.
     pub(crate) fn leaves_switch<S: Surroundings>(&mut self, s: &mut S, frame: u32) {
-        let Some((_, below)) = self.pause else {
+        let Some(input) = self.input_of(frame) else {
             return;
         };
-        // An input without waiting bytes goes on even if others have filled the buffer.
-        let below = self
-            .dynamic_threshold(frame)
-            .map_or(below, |threshold| (threshold / 5 * 4).max(1));
-        let frame = self.frames.get(frame);
-        if !frame.is_lossless() {
-            return;
-        }
-        let port = frame.ingress - self.first_port;
-        let ingress = self.ingresses.edit::<S>(port);
-        ingress.bytes -= u64::from(frame.bytes);
-        if ingress.bytes < below && ingress.pauses {
+        let ingress = self.ingresses.edit::<S>(input.port);
+        ingress.bytes -= input.bytes;
+        if ingress.bytes < input.below && ingress.pauses {
             ingress.pauses = false;
-            self.signal(s, port, false);
+            self.signal(s, input.port, false);
         }
     }
 
-    /// The bytes of one input that may wait in the switch that `frame` has reached, if its outputs share a buffer.
-    fn dynamic_threshold(&self, frame: u32) -> Option<u64> {
-        let port = self.frames.get(frame).ingress.checked_sub(self.first_port)?;
-        let plan = self.plans.get(port as usize)?;
-        self.buffers.threshold(plan.process - self.routers.start)
+    /// The input of `frame`; `None` if pauses do not concern the frame.
+    fn input_of(&self, frame: u32) -> Option<Input> {
+        let (above, below) = self.pause?;
+        let frame = self.frames.get(frame);
+        if !frame.is_lossless() {
+            return None;
+        }
+        let port = frame.ingress - self.first_port;
+        // An input without waiting bytes goes on even if others have filled the buffer.
+        let (above, below) = match self.buffers.threshold(self.switch_of(port)) {
+            Some(threshold) => (threshold, (threshold / 5 * 4).max(1)),
+            None => (above, below),
+        };
+        Some(Input {
+            port,
+            bytes: u64::from(frame.bytes),
+            above,
+            below,
+        })
     }
 
     /// Tells the other end of the cable at local port `port`.

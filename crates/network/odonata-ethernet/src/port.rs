@@ -13,6 +13,7 @@ use crate::frame::{Frame, FrameKind};
 use crate::params::Params;
 use crate::pfc::Ingress;
 use crate::shared_buffer::SharedBuffers;
+use crate::telemetry::Telemetry;
 use odonata_engine::random::Purpose;
 use odonata_engine::{List, Mode, NIL, Pool, Store, Stream, Time};
 use odonata_topology::{Peer, Topology};
@@ -100,13 +101,15 @@ pub(crate) struct Ports {
     pub(crate) counters: Store<PortCounters>,
     pub(crate) ingresses: Store<Ingress>,
     pub(crate) buffers: SharedBuffers,
+    telemetry: Telemetry,
 }
 odonata_engine::journalled!(Ports {
     frames,
     ports,
     counters,
     ingresses,
-    buffers
+    buffers,
+    telemetry
 });
 
 impl Ports {
@@ -166,6 +169,7 @@ impl Ports {
             ports: Store::from_vec(ports),
             counters: Store::filled(plans.len(), PortCounters::default()),
             ingresses: Store::filled(switch_ports.len(), Ingress::default()),
+            telemetry: Telemetry::new(params.is_hpcc(), params.rtt, switch_ports.len()),
             plans,
         }
     }
@@ -179,6 +183,11 @@ impl Ports {
                 Event::new(kind, port - self.first_port)
             }
         }
+    }
+
+    /// The local switch of local port `port`.
+    pub(crate) fn switch_of(&self, port: u32) -> u32 {
+        self.plans[port as usize].process - self.routers.start
     }
 
     /// Bytes that wait at output `port` of the machine.
@@ -231,17 +240,17 @@ impl Ports {
         frame: u32,
     ) {
         let port = port - self.first_port;
-        let plan = self.plans[port as usize];
+        let queue = self.plans[port as usize].queue;
         let arriving = *self.frames.get(frame);
         let shares = self.pause.is_some();
-        let state = self.ports.edit::<S>(port);
         if !(arriving.is_data() || shares && arriving.is_lossless()) {
             return self.enqueue_control(s, traffic, port, frame);
         }
         let bytes = u64::from(arriving.bytes);
-        let switch = plan.process - self.routers.start;
+        let switch = self.switch_of(port);
+        let state = self.ports.edit::<S>(port);
         let has_room = self.buffers.has_room(switch, state.data_bytes, bytes);
-        let is_full = !shares && !has_room.unwrap_or(state.data_bytes + bytes <= plan.queue);
+        let is_full = !shares && !has_room.unwrap_or(state.data_bytes + bytes <= queue);
         if !is_full {
             self.buffers.takes::<S>(switch, bytes);
             state.data_bytes += bytes;
@@ -331,6 +340,8 @@ impl Ports {
     /// if it is the port of one.
     pub(crate) fn transmitted<S: Surroundings>(&mut self, s: &mut S, port: u32) -> Option<u32> {
         let plan = self.plans[port as usize];
+        let is_switch = port < self.switch_ports;
+        let switch = self.switch_of(port);
         let state = self.ports.edit::<S>(port);
         let is_data = state.serving == Serving::Data;
         state.serving = Serving::Nothing;
@@ -341,9 +352,8 @@ impl Ports {
         if is_data {
             state.data = list;
             state.data_bytes = state.data_bytes.saturating_sub(u64::from(bytes));
-            if port < self.switch_ports {
-                self.buffers
-                    .frees::<S>(plan.process - self.routers.start, u64::from(bytes));
+            if is_switch {
+                self.buffers.frees::<S>(switch, u64::from(bytes));
             }
             let behind = state.data_bytes;
             marks = behind > plan.high
@@ -354,6 +364,7 @@ impl Ports {
             state.control = list;
             state.control_bytes = state.control_bytes.saturating_sub(u64::from(bytes));
         }
+        let behind = state.data_bytes;
         let counters = self.counters.edit::<S>(port);
         counters.bytes += u64::from(bytes);
         counters.busy += plan.time_for(bytes);
@@ -362,12 +373,20 @@ impl Ports {
             true => counters.data += 1,
             false => counters.control += 1,
         }
-        let is_switch = port < self.switch_ports;
         if is_switch && marks && is_packet && self.marks {
             counters.marked += 1;
             self.frames.edit::<S>(frame).marked = true;
         }
         if is_switch {
+            if self.telemetry.is_on() {
+                let found = self
+                    .telemetry
+                    .depart::<S>(s.now(), port, (bytes, behind), plan.ps_per_byte);
+                if is_packet {
+                    let most = &mut self.frames.edit::<S>(frame).utilization;
+                    *most = most.max(found);
+                }
+            }
             self.leaves_switch(s, frame);
         }
         self.propagate(s, &plan, frame);

@@ -117,7 +117,7 @@ impl Ethernet {
             self.answer(s, frame, FrameKind::Ack, Some(slot));
             return None;
         }
-        if frame.marked && self.params.dcqcn.is_some() {
+        if frame.marked && self.params.dcqcn().is_some() {
             self.note_mark(s, slot, frame);
         }
         if self.params.has_credit && receiver.sender == NIL {
@@ -251,11 +251,11 @@ impl Ethernet {
             FrameKind::Nack => counters.nacks += 1,
             _ => counters.acks += 1,
         }
-        let (mut cumulative, mut first, mut bitmap, mut received) = (u32::MAX, 0, 0, 0);
+        let (mut cumulative, mut bitmap, mut received) = (u32::MAX, 0, 0);
         if let Some(slot) = slot {
             let receiver = *self.receivers.get(slot);
             (cumulative, received) = (receiver.expected, receiver.received);
-            first = cumulative.max(frame.sequence.saturating_sub(63));
+            let first = Frame { cumulative, ..*frame }.first();
             if receiver.ahead > 0 {
                 // Beyond the range, bits are those of earlier packets.
                 let end = (cumulative + self.arrived.range()).saturating_sub(first).min(64);
@@ -275,7 +275,6 @@ impl Ethernet {
             kind,
             asks: false,
             cumulative,
-            first,
             bitmap,
             received,
             ingress: NIL,

@@ -113,7 +113,9 @@ impl Ethernet {
         let slot = self.senders.allocate::<S>(sender);
         self.sent.clear::<S>(acknowledged(slot));
         self.sent.clear::<S>(waiting(slot));
-        self.paces.start::<S>(slot);
+        if let Some(size) = self.paces.start::<S>(slot) {
+            self.senders.edit::<S>(slot).window.size = size;
+        }
         self.offer(s, slot);
         number
     }
@@ -224,8 +226,8 @@ impl Ethernet {
             marked: false,
             asks: again || is_last || is_used_up,
             again,
+            utilization: 0.0,
             cumulative: 0,
-            first: 0,
             bitmap: 0,
             received: wanted,
             ingress: NIL,
@@ -263,7 +265,7 @@ impl Ethernet {
         }
         let mut bitmap = frame.bitmap;
         while bitmap != 0 {
-            let sequence = frame.first + bitmap.trailing_zeros();
+            let sequence = frame.first() + bitmap.trailing_zeros();
             bitmap &= bitmap - 1;
             if sequence >= cumulative && sequence < sender.next_new {
                 regained += self.note_arrived::<S>(slot, &sender, sequence);
@@ -287,7 +289,12 @@ impl Ethernet {
         let rtt = is_first.then(|| Time(now.0 - frame.stamp.0));
         let flight = (bytes as f64, sender.in_flight as f64);
         sender.window.acknowledge(params, now, flight, rtt, frame.marked);
-        if let Some(size) = self.paces.acknowledge::<S>(now, slot, bytes, rtt) {
+        let packets = (frame.sequence, sender.next_new);
+        let utilization = f64::from(frame.utilization);
+        if let Some(size) = self
+            .paces
+            .acknowledge::<S>(now, slot, (bytes, rtt), (packets, utilization))
+        {
             sender.window.size = size;
         }
         if sender.base < sender.packets {

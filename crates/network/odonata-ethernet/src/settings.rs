@@ -1,12 +1,14 @@
 //! The table `network.ethernet` of a scenario.
 
 mod dcqcn;
+mod hpcc;
 mod swift;
 
 pub use dcqcn::Dcqcn;
+pub use hpcc::Hpcc;
 pub use swift::Swift;
 
-use crate::params::Params;
+use crate::params::ecn_thresholds;
 use odonata_units::{Bandwidth, Bytes, Filled, Problem, Time, positive, within};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,6 +26,9 @@ pub struct Settings {
     /// Parameters of congestion control "dcqcn".
     #[serde(skip_serializing_if = "Dcqcn::is_none")]
     pub dcqcn: Dcqcn,
+    /// Parameters of congestion control "hpcc".
+    #[serde(skip_serializing_if = "Hpcc::is_none")]
+    pub hpcc: Hpcc,
     /// Parameters of congestion control "swift".
     #[serde(skip_serializing_if = "Swift::is_none")]
     pub swift: Swift,
@@ -61,7 +66,7 @@ pub struct Settings {
     /// Round-trip time of a full packet and its acknowledgment over the longest path of an empty network. Default:
     /// computed from links and topology.
     pub base_rtt: Filled<Time>,
-    /// Largest window of a flow, and its first. Default: 1.5 bandwidth-delay products.
+    /// Largest window of a flow, and its first. Default: 1.5 bandwidth-delay products; with "hpcc" 1.
     pub window: Filled<Bytes>,
     /// Bytes on the wire after which a receiver sends an acknowledgment. Default: 16384 B.
     pub acknowledge_every: Filled<Bytes>,
@@ -115,12 +120,20 @@ pub enum Control {
     /// DCQCN: a rate by the receiver's notifications of marked packets; only with transport "roce" (Y. Zhu et al.,
     /// "Congestion control for large-scale RDMA deployments", SIGCOMM 2015).
     Dcqcn,
+    /// HPCC: a window and a rate by the utilization of links that switches report; only with transport "roce" (Y. Li et
+    /// al., "HPCC: high precision congestion control", SIGCOMM 2019).
+    Hpcc,
 }
 
 impl Control {
+    /// Whether a window limits what a flow has in flight.
+    pub(crate) fn has_window(self) -> bool {
+        !matches!(self, Control::Rccc | Control::None | Control::Dcqcn)
+    }
+
     /// Whether it belongs to this transport.
     fn is_of(self, transport: Transport) -> bool {
-        matches!(self, Control::None | Control::Dcqcn) == (transport == Transport::Roce)
+        matches!(self, Control::None | Control::Dcqcn | Control::Hpcc) == (transport == Transport::Roce)
     }
 }
 
@@ -245,8 +258,7 @@ impl Settings {
     pub fn fill_sizes(&mut self, bandwidth: Bandwidth, (payload, header): (u64, u64)) -> Result<(), Problem> {
         let key = |name: &str| format!("network.ethernet.{name}");
         let full = payload + header;
-        let params = Params::new(self, bandwidth, (payload, header), 0);
-        let sends_by_window = self.transport == Transport::Uec && *self.congestion_control != Control::Rccc;
+        let sends_by_window = self.congestion_control.has_window();
         if let Some(&window) = self.window.given()
             && window.0 < full
             && sends_by_window
@@ -254,7 +266,8 @@ impl Settings {
             let expected = format!("{} at least, a full packet with its header", Bytes(full));
             return Err(Problem::new(key("window"), format!("a window of {window}"), expected));
         }
-        let (low, high) = (Bytes(params.low), Bytes(params.high));
+        let (low, high) = ecn_thresholds(self, bandwidth.0 / 1e12, full);
+        let (low, high) = (Bytes(low), Bytes(high));
         if low > high {
             let (name, problem, expected) = match self.ecn_low.is_empty() {
                 false => ("ecn_low", low, format!("up to network.ethernet.ecn_high, {high}")),
@@ -272,7 +285,7 @@ impl Settings {
             return Ok(());
         }
         let least = match *self.congestion_control {
-            Control::Dcqcn => u32::try_from(params.high.div_ceil(full)).unwrap_or(u32::MAX),
+            Control::Dcqcn => u32::try_from(high.0.div_ceil(full)).unwrap_or(u32::MAX),
             _ => 0,
         };
         let above = *self.pause_above.fill(least.clamp(PAUSE_ABOVE, MOST_WAITING));
@@ -316,7 +329,7 @@ impl Settings {
                 Control::Nscc,
                 "\"nscc\", \"rccc\", \"swift\" or \"constant\", or transport = \"roce\"",
             ),
-            Transport::Roce => (Control::None, "\"none\" or \"dcqcn\", or transport = \"uec\""),
+            Transport::Roce => (Control::None, "\"none\", \"dcqcn\" or \"hpcc\", or transport = \"uec\""),
         };
         let control = *self.congestion_control.fill(default);
         if !control.is_of(self.transport) {
@@ -329,11 +342,15 @@ impl Settings {
         if is_dcqcn {
             self.dcqcn.resolve(&key("dcqcn"))?;
         }
+        if control == Control::Hpcc {
+            self.hpcc.resolve(&key("hpcc"))?;
+        }
         if control == Control::Swift {
             self.swift.resolve(&key("swift"))?;
         }
         let tables = [
             ("dcqcn", is_dcqcn || self.dcqcn.is_none()),
+            ("hpcc", control == Control::Hpcc || self.hpcc.is_none()),
             ("swift", control == Control::Swift || self.swift.is_none()),
         ];
         if let Some((name, _)) = tables.iter().find(|(_, fits)| !fits) {

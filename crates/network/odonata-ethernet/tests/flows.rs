@@ -55,9 +55,16 @@ fn a_flow_alone_takes_its_closed_form() {
                         times[0]
                     );
                 }
-                for pads in [false, true] {
+                for (pads, control) in [(false, Control::None), (true, Control::None), (false, Control::Hpcc)] {
+                    // The window of a longer flow follows the utilization.
+                    if control == Control::Hpcc && bytes > 64_000 {
+                        continue;
+                    }
                     let times = roce(case.clone())
-                        .with(|settings| settings.full_packets = pads)
+                        .with(|settings| {
+                            settings.full_packets = pads;
+                            settings.congestion_control = control.into();
+                        })
                         .run()
                         .times();
                     let expected = closed_form((bytes, gbps, links), ROCE, pads);
@@ -236,6 +243,8 @@ fn cases() -> Vec<(String, Case)> {
         settings.dcqcn.rate_timer = Time::from_ns(3_000).into();
     });
     cases.push(("dcqcn".into(), dcqcn));
+    let hpcc = roce(base.clone()).with(|settings| settings.congestion_control = Control::Hpcc.into());
+    cases.push(("hpcc".into(), hpcc));
     let drops = base.with(|settings| {
         settings.trimming = false.into();
         settings.queue = odonata_units::Bytes(30_000).into();

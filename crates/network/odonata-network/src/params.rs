@@ -7,7 +7,7 @@ pub use adaptive::{Broadcast, Detour, Knowledge};
 use std::sync::Arc;
 
 use odonata_engine::Time;
-use odonata_topology::LinkClass;
+use odonata_topology::{LinkClass, Topology};
 use odonata_units::{Bandwidth, Bytes, PerByte};
 
 use crate::flow::VcRanges;
@@ -289,6 +289,12 @@ impl NetworkParams {
     /// The parameters of links of `class`.
     pub fn link(&self, class: LinkClass) -> &Link {
         &self.links[class as usize]
+    }
+
+    /// The buffer of a virtual channel of the cable at `port`: its own, or that of its class.
+    pub fn buffer(&self, topology: &Topology, port: u32) -> Bytes {
+        let own = topology.buffer(port);
+        own.unwrap_or_else(|| *self.link(topology.class(port)).buffer)
     }
 
     /// The router pipeline's addition to a link's latency before the arrival of a packet is handled; zero for pipelined

@@ -1,4 +1,4 @@
-//! A map of cables: a CSV file that gives cables of any family a bandwidth or latency of their own.
+//! A map of cables: a CSV file that gives cables of any family a bandwidth, latency or buffer of their own.
 //!
 //! The header names the columns, in any order:
 //!
@@ -8,14 +8,15 @@
 //! | `index` | which of several cables between them, from 0, in the order of the ports of `a`; empty or absent: all |
 //! | `bandwidth` | a multiple of the bandwidth of the class; empty or absent: 1 |
 //! | `latency` | a time such as `300ns` in place of the latency of the class; empty or absent: that of the class |
+//! | `buffer` | a size such as `64KiB` in place of the buffer of the class; empty or absent: that of the class |
 //!
 //! Lines that begin with `#` are comments.
 
-use odonata_units::Time;
+use odonata_units::{Bytes, Time};
 
 use crate::family::Family;
 use crate::family::graph::fnv;
-use crate::graph_file::latency;
+use crate::graph_file::{buffer, latency};
 use crate::{Effect, Fault};
 
 /// Most rows.
@@ -23,7 +24,7 @@ const MOST_ROWS: usize = 1 << 22;
 /// Largest multiple of a class's bandwidth.
 const MOST_BANDWIDTH: f64 = 1000.0;
 
-const COLUMNS: [&str; 5] = ["a", "b", "index", "bandwidth", "latency"];
+const COLUMNS: [&str; 6] = ["a", "b", "index", "bandwidth", "latency", "buffer"];
 
 /// The rows of a map.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +40,7 @@ struct Row {
     index: Option<u32>,
     bandwidth: Option<f64>,
     latency: Option<Time>,
+    buffer: Option<Bytes>,
 }
 
 /// An error at a line of a map of cables or a table of routes, from 1.
@@ -176,7 +178,11 @@ impl CableMap {
                 })
             };
             let routers = (number(&row.ends[0])?, number(&row.ends[1])?);
-            let effects = [row.bandwidth.map(Effect::Degraded), row.latency.map(Effect::Latency)];
+            let effects = [
+                row.bandwidth.map(Effect::Degraded),
+                row.latency.map(Effect::Latency),
+                row.buffer.map(Effect::Buffer),
+            ];
             faults.extend(effects.into_iter().flatten().map(|effect| {
                 let index = row.index;
                 (row.line, Fault { routers, index, effect })
@@ -199,7 +205,7 @@ impl PairsOfRouters {
                 .map_err(|_| MapError::at(line, format!("router {end:?}: a number is expected")))
         };
         let pair = |row: &Row| {
-            if row.index.is_some() || row.bandwidth.is_some() || row.latency.is_some() {
+            if row.index.is_some() || row.bandwidth.is_some() || row.latency.is_some() || row.buffer.is_some() {
                 let problem = "only columns a and b are known here; machine.cables changes single cables";
                 return Err(MapError::at(row.line, problem));
             }
@@ -226,8 +232,8 @@ pub(crate) fn fields(line: u32, text: &str) -> Result<csv::StringRecord, MapErro
 }
 
 /// The positions of the columns.
-fn columns(header: &csv::StringRecord, line: u32) -> Result<[Option<usize>; 5], MapError> {
-    let mut columns = [None; 5];
+fn columns(header: &csv::StringRecord, line: u32) -> Result<[Option<usize>; COLUMNS.len()], MapError> {
+    let mut columns = [None; COLUMNS.len()];
     for (place, name) in header.iter().enumerate() {
         let Some(column) = COLUMNS.iter().position(|&known| known == name) else {
             let problem = format!("no column {name:?}: {} are known", COLUMNS.join(", "));
@@ -243,7 +249,7 @@ fn columns(header: &csv::StringRecord, line: u32) -> Result<[Option<usize>; 5], 
     }
 }
 
-fn row(record: &csv::StringRecord, columns: [Option<usize>; 5], line: u32) -> Result<Row, String> {
+fn row(record: &csv::StringRecord, columns: [Option<usize>; COLUMNS.len()], line: u32) -> Result<Row, String> {
     let value = |column: usize| {
         let value = columns[column].and_then(|place| record.get(place)).unwrap_or("");
         (!value.is_empty()).then_some(value)
@@ -269,6 +275,7 @@ fn row(record: &csv::StringRecord, columns: [Option<usize>; 5], line: u32) -> Re
         index: index.transpose()?,
         bandwidth: bandwidth.transpose()?,
         latency: value(4).map(latency).transpose()?,
+        buffer: value(5).map(buffer).transpose()?,
     })
 }
 
@@ -335,6 +342,8 @@ mod tests {
             ("a,b,bandwidth\n0,1,-1\n", Some(2), "bandwidth \"-1\""),
             ("a,b,bandwidth\n0,1,nan\n", Some(2), "bandwidth \"nan\""),
             ("a,b,index\n0,1,x\n", Some(2), "index \"x\""),
+            ("a,b,buffer\n0,1,0 B\n", Some(2), "1 B to"),
+            ("a,b,buffer\n0,1,64\n", Some(2), "buffer"),
             ("a,b\n0\n", Some(2), "1 values"),
             ("a,b\n,1\n", Some(2), "\"a\" is empty"),
         ] {

@@ -312,7 +312,7 @@ macro_rules! families {
             /// Cables between routers with reduced bandwidth. Default: none.
             #[serde(skip_serializing_if = "Vec::is_empty")]
             pub degraded_links: Vec<DegradedLink>,
-            /// A CSV file that gives cables a bandwidth or latency of their own; relative to the scenario's folder. Default: none.
+            /// A CSV file that gives cables a bandwidth, latency or buffer of their own; relative to the scenario's folder. Default: none.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub cables: Option<String>,
         }

@@ -1,9 +1,9 @@
-//! Cables that differ from their class: failed ones, and ones with another bandwidth or latency.
+//! Cables that differ from their class: failed ones, and ones with another bandwidth, latency or buffer.
 //!
 //! A cable is named by the two routers it connects and, among several, its index in the order of the first router's
 //! ports. The ports of a failed cable are free. Families route around it as long as another path exists.
 
-use odonata_units::Time;
+use odonata_units::{Bytes, Time};
 
 use crate::Topology;
 
@@ -16,6 +16,8 @@ pub enum Effect {
     Degraded(f64),
     /// It has this latency in place of that of its class.
     Latency(Time),
+    /// It has buffers of this size, per virtual channel, in place of those of its class.
+    Buffer(Bytes),
 }
 
 /// A difference of one cable, or of all cables between two routers, from their class.
@@ -39,6 +41,7 @@ impl Topology {
         let mut failed = Vec::new();
         let mut degraded = Vec::new();
         let mut latencies = Vec::new();
+        let mut buffers = Vec::new();
         for fault in faults {
             let (a, b) = fault.routers;
             if let Some(wrong) = [a, b].into_iter().find(|&router| router >= self.routers()) {
@@ -64,6 +67,7 @@ impl Topology {
             match fault.effect {
                 Effect::Failed => failed.extend(chosen),
                 Effect::Latency(latency) => latencies.extend(chosen.iter().map(|&port| (port, latency))),
+                Effect::Buffer(buffer) => buffers.extend(chosen.iter().map(|&port| (port, buffer))),
                 Effect::Degraded(factor) if factor.is_finite() && factor > 0.0 => {
                     degraded.extend(chosen.iter().map(|&port| (port, factor)));
                 }
@@ -76,6 +80,9 @@ impl Topology {
         }
         for (port, latency) in latencies {
             self.set_latency(port, latency);
+        }
+        for (port, buffer) in buffers {
+            self.set_buffer(port, buffer);
         }
         for (port, factor) in degraded {
             self.set_factor(port, factor)?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use odonata_units::Time;
+use odonata_units::{Bytes, Time};
 
 /// The class of a port's link. Bandwidth, latency and buffers are set by class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -87,6 +87,8 @@ pub struct Topology {
     factors: Vec<f64>,
     /// Latency of each port's cable, [`Time::NEVER`] where it is that of its class; empty if it is for all.
     latencies: Vec<Time>,
+    /// Buffer of each port's cable, per virtual channel; zero where it is that of its class; empty if it is for all.
+    buffers: Vec<Bytes>,
     /// The two ports of each failed cable, which are free.
     failed: Vec<(u32, u32)>,
     /// Consecutive interfaces that belong to one node.
@@ -120,6 +122,7 @@ impl Topology {
             blocks: vec![0, ports.len() as u32],
             factors: Vec::new(),
             latencies: Vec::new(),
+            buffers: Vec::new(),
             failed: Vec::new(),
             interfaces: 1,
         };
@@ -341,6 +344,31 @@ impl Topology {
         if let Peer::Router { port: far, .. } = self.peer(port) {
             self.latencies[far as usize] = latency;
         }
+    }
+
+    /// The buffer of `port`'s cable, per virtual channel, where it differs from that of its class; `None` if it does not.
+    #[inline]
+    pub fn buffer(&self, port: u32) -> Option<Bytes> {
+        let buffer = self.buffers.get(port as usize).copied();
+        buffer.filter(|&buffer| buffer > Bytes::ZERO)
+    }
+
+    /// Sets the buffers of the cable at `port`, one at each end.
+    pub fn set_buffer(&mut self, port: u32, buffer: Bytes) {
+        if self.buffers.is_empty() {
+            self.buffers = vec![Bytes::ZERO; self.peers.len()];
+        }
+        self.buffers[port as usize] = buffer;
+        if let Peer::Router { port: far, .. } = self.peer(port) {
+            self.buffers[far as usize] = buffer;
+        }
+    }
+
+    /// The port of the cable with the least buffer of its own, and that buffer; free ports do not count.
+    pub fn least_buffer(&self) -> Option<(u32, Bytes)> {
+        let connected = (0..self.buffers.len() as u32).filter(|&port| self.neighbour(port).is_some());
+        let own = connected.filter_map(|port| Some((port, self.buffer(port)?)));
+        own.min_by_key(|&(port, buffer)| (buffer, port))
     }
 
     /// Whether some cable has a latency of its own.

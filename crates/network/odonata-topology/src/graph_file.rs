@@ -1,7 +1,7 @@
 //! Any graph from a file: GraphML or an edge list.
 //!
 //! Both forms have the same content: routers with a name and a number of nodes, cables with a class, a bandwidth
-//! factor and possibly a latency. Routers are numbered as they appear, nodes in router order. Ports of a router: its nodes, then its cables in
+//! factor and possibly a latency and a buffer. Routers are numbered as they appear, nodes in router order. Ports of a router: its nodes, then its cables in
 //! file order, unless GraphML gives port numbers.
 //!
 //! **Edge list.** One item per line; `#` starts a comment; words are separated by white space:
@@ -15,12 +15,13 @@
 //!
 //! `nodes` and `router` are reserved words. `cables` is the number of parallel cables, `class` a name of
 //! [`LinkClass`](crate::LinkClass) except terminal (default local), `bandwidth` a multiple of the class's bandwidth,
-//! `latency` a time such as `300ns` in place of the class's latency.
+//! `latency` a time such as `300ns` in place of the class's latency, `buffer` a size such as `64KiB` in place of the class's
+//! buffer of a virtual channel.
 //! `ports` of a router is a minimum; extra ports are free. A text that begins with `{` or `[` is refused as JSON.
 //! `block` (see [`Topology::blocks`]) is given for all routers or for none, in ascending order.
 //!
 //! **GraphML** (U. Brandes et al., "GraphML progress report", Graph Drawing 2001; graphml.graphdrawing.org): the same
-//! settings are `data` of nodes (`nodes`, `ports`, `block`) and edges (`cables`, `class`, `bandwidth`, `latency`), identified by
+//! settings are `data` of nodes (`nodes`, `ports`, `block`) and edges (`cables`, `class`, `bandwidth`, `latency`, `buffer`), identified by
 //! the `attr.name` of their keys; a key's `default` applies if a value is missing. The `id` of a node is the router's
 //! name. An edge's `sourceport` and `targetport` are port numbers of the two routers. Other data and elements are
 //! ignored. Hyperedges, nested, directed or multiple graphs and document type declarations are refused, so only the
@@ -31,7 +32,7 @@ mod edge_list;
 mod graphml;
 
 use crate::{Fault, Topology};
-pub(crate) use draft::latency;
+pub(crate) use draft::{buffer, latency};
 pub use graphml::to_graphml;
 
 /// Longest text that is read, in bytes.
@@ -142,8 +143,8 @@ mod tests {
         }
         for port in 0..a.ports() {
             assert_eq!(
-                (a.peer(port), a.factor(port), a.latency(port)),
-                (b.peer(port), b.factor(port), b.latency(port))
+                (a.peer(port), a.factor(port), a.latency(port), a.buffer(port)),
+                (b.peer(port), b.factor(port), b.latency(port), b.buffer(port))
             );
             if a.is_live(port) {
                 assert_eq!(a.class(port), b.class(port));
@@ -231,6 +232,21 @@ mod tests {
     }
 
     #[test]
+    fn cables_keep_their_buffers() {
+        let text = "a b buffer=3KiB\nb c cables=2 buffer=70000B latency=5ns\na c\n";
+        let file = GraphFile::from_edge_list(text, 1).unwrap();
+        let t = file.topology();
+        let buffers: Vec<_> = (0..t.ports())
+            .map(|port| t.buffer(port).map_or(0, |buffer| buffer.0))
+            .collect();
+        // Nodes have the first port of each router.
+        assert_eq!(buffers, [0, 3072, 0, 0, 3072, 70_000, 70_000, 0, 70_000, 70_000, 0]);
+        assert_eq!(t.least_buffer(), Some((1, odonata_units::Bytes(3072))));
+        let read = GraphFile::from_graphml(&to_graphml(t, file.names()).unwrap(), 0).unwrap();
+        assert_same(read.topology(), t);
+    }
+
+    #[test]
     fn names_are_escaped() {
         let file = GraphFile::from_edge_list("a&\"<b c'd>\n", 1).unwrap();
         let text = to_graphml(file.topology(), file.names()).unwrap();
@@ -296,6 +312,8 @@ mod tests {
             ("a b class=terminal\n", 1, "terminal"),
             ("a b bandwidth=-1\n", 1, "above 0"),
             ("a b bandwidth=nan\n", 1, "above 0"),
+            ("a b buffer=0B\n", 1, "1 B to"),
+            ("a b buffer=5\n", 1, "buffer"),
             ("router a\nrouter a\n", 2, "twice"),
             ("nodes 1\nnodes 2\n", 2, "twice"),
             ("nodes 1 2\n", 1, "one number"),

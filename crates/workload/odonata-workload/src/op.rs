@@ -521,6 +521,53 @@ pub enum OpKind {
     },
 }
 
+impl OpKind {
+    /// The communicator whose ranks it names, for renaming; those of one-sided calls are renamed with their windows.
+    pub(crate) const fn comm_mut(&mut self) -> Option<&mut Comm> {
+        match self {
+            OpKind::Send { comm, .. }
+            | OpKind::Ssend { comm, .. }
+            | OpKind::Isend { comm, .. }
+            | OpKind::Issend { comm, .. }
+            | OpKind::Recv { comm, .. }
+            | OpKind::Irecv { comm, .. }
+            | OpKind::Sendrecv { comm, .. }
+            | OpKind::Probe { comm, .. }
+            | OpKind::Iprobe { comm, .. }
+            | OpKind::SendInit { comm, .. }
+            | OpKind::RecvInit { comm, .. }
+            | OpKind::CommDup { comm, .. }
+            | OpKind::CommSplit { comm, .. }
+            | OpKind::CommCreate { comm, .. }
+            | OpKind::CommFree { comm } => Some(comm),
+            OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => Some(collective.comm_mut()),
+            OpKind::OneSided(_)
+            | OpKind::Open { .. }
+            | OpKind::Close { .. }
+            | OpKind::Metadata { .. }
+            | OpKind::Read { .. }
+            | OpKind::Write { .. }
+            | OpKind::Iread { .. }
+            | OpKind::Iwrite { .. }
+            | OpKind::Mark { .. }
+            | OpKind::Report { .. }
+            | OpKind::Compute { .. }
+            | OpKind::Elapsed(_)
+            | OpKind::Start { .. }
+            | OpKind::StartAll { .. }
+            | OpKind::RequestFree { .. }
+            | OpKind::Wait { .. }
+            | OpKind::WaitAll { .. }
+            | OpKind::WaitAny { .. }
+            | OpKind::WaitSome { .. }
+            | OpKind::Test { .. }
+            | OpKind::TestAny { .. }
+            | OpKind::TestAll { .. }
+            | OpKind::TestSome { .. } => None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -170,30 +170,19 @@ fn rename(op: &mut Op, (phase, files): (u32, u32), cursor: &PhaseCursor, own_alg
         }
         op.after = After::from_slice(&ids[..count]).unwrap_or(op.after);
     }
+    if let OpKind::Collective(collective) | OpKind::Icollective { collective, .. } = &mut op.kind {
+        if own_algorithm {
+            *collective.comm_mut() = Comm(OWN_WORLD);
+        }
+        rename_collective(collective, phase);
+    } else if let Some(comm) = op.kind.comm_mut() {
+        *comm = comm_of(phase, *comm);
+    }
     match &mut op.kind {
-        OpKind::Send { comm, .. }
-        | OpKind::Ssend { comm, .. }
-        | OpKind::Isend { comm, .. }
-        | OpKind::Issend { comm, .. }
-        | OpKind::Recv { comm, .. }
-        | OpKind::Irecv { comm, .. }
-        | OpKind::Sendrecv { comm, .. }
-        | OpKind::Probe { comm, .. }
-        | OpKind::Iprobe { comm, .. }
-        | OpKind::SendInit { comm, .. }
-        | OpKind::RecvInit { comm, .. }
-        | OpKind::CommFree { comm } => *comm = comm_of(phase, *comm),
-        OpKind::CommDup { comm, new } | OpKind::CommSplit { comm, new } | OpKind::CommCreate { comm, new } => {
-            *comm = comm_of(phase, *comm);
+        OpKind::CommDup { new, .. } | OpKind::CommSplit { new, .. } | OpKind::CommCreate { new, .. } => {
             *new = comm_of(phase, *new);
         }
         OpKind::OneSided(call) => call.rename(|comm| comm_of(phase, comm)),
-        OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => {
-            if own_algorithm {
-                *collective.comm_mut() = Comm(OWN_WORLD);
-            }
-            rename_collective(collective, phase);
-        }
         OpKind::Open { file }
         | OpKind::Close { file }
         | OpKind::Metadata { file, .. }
@@ -203,19 +192,7 @@ fn rename(op: &mut Op, (phase, files): (u32, u32), cursor: &PhaseCursor, own_alg
         | OpKind::Iwrite { file, .. } => *file |= u64::from(files) << FILE_BITS,
         OpKind::Mark { iteration } => *iteration = cursor.marks,
         OpKind::Report { report, .. } => *report = report_of(phase, *report),
-        OpKind::Compute { .. }
-        | OpKind::Elapsed(_)
-        | OpKind::Start { .. }
-        | OpKind::StartAll { .. }
-        | OpKind::RequestFree { .. }
-        | OpKind::Wait { .. }
-        | OpKind::WaitAll { .. }
-        | OpKind::WaitAny { .. }
-        | OpKind::WaitSome { .. }
-        | OpKind::Test { .. }
-        | OpKind::TestAny { .. }
-        | OpKind::TestAll { .. }
-        | OpKind::TestSome { .. } => {}
+        _ => {}
     }
 }
 

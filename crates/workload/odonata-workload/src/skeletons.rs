@@ -42,6 +42,7 @@ pub mod compute;
 pub mod cosmoflow;
 pub mod crystal_router;
 pub mod data_loader;
+mod failures;
 pub mod fill_boundary;
 mod ghost_cells;
 mod halo;

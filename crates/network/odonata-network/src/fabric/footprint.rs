@@ -114,7 +114,7 @@ impl Footprint {
                 of(extent.routers, size_of::<Stream>()),
                 pipeline(extent.routers, ports, 0),
                 booked(ports, 0, 0),
-                of_ethernet(ports, Ethernet::BYTES_PER_PORT),
+                of_ethernet(ports, ethernet.as_ref().map_or(0, Ethernet::bytes_per_port)),
                 known,
             ]),
             nodes: sum(&[

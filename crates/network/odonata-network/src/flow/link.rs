@@ -102,7 +102,7 @@ pub(crate) struct LinkEntry {
     kind: u32,
 }
 
-/// The shared properties of links. A machine has few kinds: one per link class, rate and latency of a cable
+/// The shared properties of links. A machine has few kinds: one per link class, rate, latency and buffer of a cable
 /// that differs from its class, and destination (node, other part).
 #[derive(Clone, Copy, Debug)]
 struct LinkKind {
@@ -234,16 +234,15 @@ impl Links {
         let (first_port, first_buffer) = (ports.start, numbers.of(ports.start));
         let buffers = numbers.of(ports.end) - first_buffer;
         let packet_flits = params.flits(params.packet);
-        let kind = |class: LinkClass, (factor, delays): (f64, CableDelays), vcs, to_node, leaves| {
-            let p = params.link(class);
+        let kind = |class: LinkClass, (factor, delays, buffer): (f64, CableDelays, Bytes), vcs, to_node, leaves| {
             // The factor of a degraded cable; 1 for all others.
             let bandwidth = params.bandwidth(class, factor, to_node);
             let flits = match params.router {
                 // Rounded up, as the flits of a packet are: a buffer of one packet holds one packet for every flit
                 // size.
-                RouterModel::InputQueued | RouterModel::Pipelined => params.flits(p.buffer.0),
+                RouterModel::InputQueued | RouterModel::Pipelined => params.flits(buffer.0),
                 // Whole packets only: every packet counts as a full one.
-                RouterModel::OutputQueued => p.buffer.0 / params.packet * packet_flits,
+                RouterModel::OutputQueued => buffer.0 / params.packet * packet_flits,
             };
             let ps_per_byte = bandwidth.ps_per_byte();
             // Packets of 4 GiB or more do not exist.
@@ -290,9 +289,18 @@ impl Links {
         let mut numbers_of_kinds = BTreeMap::new();
         let mut number = |kinds: &mut Vec<LinkKind>, class: LinkClass, port, vcs, to_node, leaves| {
             let (factor, delays) = (topology.factor(port), CableDelays::of(params, topology, port));
-            let name = (class as u8, factor.to_bits(), delays.latency, vcs, to_node, leaves);
+            let buffer = params.buffer(topology, port);
+            let name = (
+                class as u8,
+                factor.to_bits(),
+                delays.latency,
+                buffer,
+                vcs,
+                to_node,
+                leaves,
+            );
             *numbers_of_kinds.entry(name).or_insert_with(|| {
-                kinds.push(kind(class, (factor, delays), vcs, to_node, leaves));
+                kinds.push(kind(class, (factor, delays, buffer), vcs, to_node, leaves));
                 kinds.len() as u32 - 1
             })
         };

@@ -260,7 +260,7 @@ impl Fluid {
         let part = (capacity - taken).max(least) / capacity;
         let (topology, params) = (shared.routes.routing.topology(), &shared.setup.params);
         let port = Network::port(topology, link);
-        let (buffer, flit) = (params.link(topology.class(port)).buffer.0 as f64, params.flit as f64);
+        let (buffer, flit) = (params.buffer(topology, port).0 as f64, params.flit as f64);
         let delays = CableDelays::of(params, topology, port);
         let round_trip = (delays.latency.0 + delays.credit.0) as f64;
         let waiting = self.flow_queues.load(link);

@@ -1,6 +1,6 @@
 //! Links, routers and routing: the keys of the table `network`.
 
-use odonata_topology::LinkClass;
+use odonata_topology::{LinkClass, Topology};
 use odonata_units::{Bytes, Number, Problem, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -229,17 +229,44 @@ impl Network {
             let expected = "network.router = \"input-queued\" or \"pipelined\", or algorithm = \"dimension-order\"";
             return Err(Problem::new("network.routing.algorithm", problem, expected));
         }
-        let whole = self.packet.0.div_ceil(self.flit.0) * self.flit.0;
+        let least = self.least_buffer();
         for class in [LinkClass::Local, LinkClass::Global, LinkClass::Column] {
             let buffer = *self.links.of(class).buffer;
-            if buffer.0 / self.flit.0 * self.flit.0 < 2 * whole {
+            if Bytes(buffer.0 / self.flit.0 * self.flit.0) < least {
                 let key = format!("network.links.{}.buffer", class.name());
                 let problem = format!("a buffer of {buffer} does not hold two packets of {}", self.packet);
-                let error = Problem::new(key, problem, format!("at least {}", Bytes(2 * whole)));
+                let error = Problem::new(key, problem, format!("at least {least}"));
                 return Err(error.hint("bubble flow control keeps room for one packet free in every ring"));
             }
         }
         Ok(())
+    }
+
+    /// What the buffer of a virtual channel must hold: a packet, a flit with wormhole switching, two packets with bubble flow
+    /// control.
+    fn least_buffer(&self) -> Bytes {
+        match (*self.routing.algorithm, self.switching) {
+            (Algorithm::Bubble, _) => Bytes(2 * self.packet.0.div_ceil(self.flit.0) * self.flit.0),
+            (_, Switching::Wormhole) => self.flit,
+            _ => self.packet,
+        }
+    }
+
+    /// Checks that the cables of `topology` with buffers of their own have large enough ones; `key` gave these.
+    ///
+    /// # Errors
+    /// A buffer is too small.
+    pub fn check_buffers(&self, topology: &Topology, key: &str) -> Result<(), Problem> {
+        let least = self.least_buffer();
+        match topology.least_buffer() {
+            Some((port, buffer)) if buffer < least => {
+                let (a, b) = (topology.router_of_port(port), topology.neighbour(port).unwrap_or(0));
+                let problem = format!("a buffer of {buffer} of the cable between routers {a} and {b}");
+                let error = Problem::new(key, problem, format!("at least {least}"));
+                Err(error.hint("the buffer is per virtual channel; make it larger or the packet smaller"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Fills in and checks the coupling interval. `mixed`: some jobs use packets and others flows.

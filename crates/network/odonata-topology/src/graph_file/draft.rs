@@ -1,7 +1,7 @@
 //! A graph under construction: the common content of both file formats, and its conversion to a topology.
 
 use super::GraphFile;
-use odonata_units::Time;
+use odonata_units::{Bytes, Time};
 
 use crate::sizes;
 use crate::{Cable, LinkClass, Topology};
@@ -48,12 +48,13 @@ pub(super) struct CableSettings {
     pub(super) class: Option<LinkClass>,
     pub(super) bandwidth: Option<f64>,
     pub(super) latency: Option<Time>,
+    pub(super) buffer: Option<Bytes>,
 }
 
 impl CableSettings {
     /// Whether cables have a setting `name`.
     pub(super) fn has(name: &str) -> bool {
-        matches!(name, "cables" | "class" | "bandwidth" | "latency")
+        matches!(name, "cables" | "class" | "bandwidth" | "latency" | "buffer")
     }
 
     /// # Errors
@@ -74,9 +75,10 @@ impl CableSettings {
                 _ => return Err(format!("bandwidth \"{value}\": a number above 0 is expected")),
             },
             "latency" => self.latency.replace(latency(value)?).is_some(),
+            "buffer" => self.buffer.replace(buffer(value)?).is_some(),
             _ => {
                 return Err(format!(
-                    "no setting \"{name}\" of a cable: cables, class, bandwidth, latency are known"
+                    "no setting \"{name}\" of a cable: cables, class, bandwidth, latency, buffer are known"
                 ));
             }
         };
@@ -105,6 +107,21 @@ pub(crate) fn latency(value: &str) -> Result<Time, String> {
     }
 }
 
+/// Largest buffer of a virtual channel.
+const LARGEST_BUFFER: Bytes = Bytes(1 << 40);
+
+/// A buffer with its unit, such as `64KiB`.
+///
+/// # Errors
+/// It is no size, zero or too large.
+pub(crate) fn buffer(value: &str) -> Result<Bytes, String> {
+    match value.parse::<Bytes>() {
+        Ok(buffer) if buffer > Bytes::ZERO && buffer <= LARGEST_BUFFER => Ok(buffer),
+        Ok(_) => Err(format!("buffer \"{value}\": 1 B to {LARGEST_BUFFER} is possible")),
+        Err(error) => Err(format!("buffer: {error}")),
+    }
+}
+
 /// One or more parallel cables.
 #[derive(Clone, Copy, Debug)]
 struct DraftCable {
@@ -113,6 +130,7 @@ struct DraftCable {
     class: LinkClass,
     factor: f64,
     latency: Option<Time>,
+    buffer: Option<Bytes>,
     line: u32,
 }
 
@@ -209,6 +227,7 @@ impl Draft {
             class: settings.class.unwrap_or(LinkClass::Local),
             factor: settings.bandwidth.unwrap_or(1.0),
             latency: settings.latency,
+            buffer: settings.buffer,
             line,
         };
         self.cables.extend((0..count).map(|_| cable));
@@ -285,6 +304,9 @@ impl Draft {
             }
             if let Some(latency) = draft.latency {
                 topology.set_latency(topology.first_port(cable.a.0) + cable.a.1, latency);
+            }
+            if let Some(buffer) = draft.buffer {
+                topology.set_buffer(topology.first_port(cable.a.0) + cable.a.1, buffer);
             }
         }
         topology.check_latencies()?;

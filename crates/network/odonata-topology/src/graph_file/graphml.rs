@@ -320,6 +320,7 @@ pub fn to_graphml(topology: &Topology, names: &[String]) -> Result<String, Strin
         ("class", "edge", "string"),
         ("bandwidth", "edge", "double"),
         ("latency", "edge", "string"),
+        ("buffer", "edge", "string"),
     ] {
         text.push_str(&format!(
             "  <key id=\"{key}\" for=\"{of}\" attr.name=\"{key}\" attr.type=\"{kind}\"/>\n"
@@ -370,6 +371,9 @@ pub fn to_graphml(topology: &Topology, names: &[String]) -> Result<String, Strin
         }
         if let Some(latency) = topology.latency(port) {
             put(&mut text, format_args!("<data key=\"latency\">{latency}</data>"));
+        }
+        if let Some(buffer) = topology.buffer(port) {
+            put(&mut text, format_args!("<data key=\"buffer\">{buffer}</data>"));
         }
         text.push_str("</edge>\n");
     }

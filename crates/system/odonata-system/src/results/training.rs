@@ -16,7 +16,7 @@ row! {
         job: String,
         /// Number of ranks.
         gpus: u64,
-        /// Iterations completed by all ranks.
+        /// Iterations completed by all ranks, without those lost with a failure.
         iterations: u64,
         /// From the start of the job to the end of the last of these, over their number; 0 without any.
         #[unit = "s"]
@@ -58,6 +58,18 @@ row! {
         /// Share of bubbles in a pipeline of equal stages without communication: (P - 1) / (M + P - 1) for P stages and M
         /// micro-batches.
         bubble_ideal: f64,
+        /// Failures from which the job has restarted.
+        failures: u64,
+        /// Iterations that all ranks have completed and lost with a failure.
+        lost_iterations: u64,
+        /// Time of these, without restarts.
+        #[unit = "s"]
+        lost_s: f64,
+        /// Time of restarts, from the failure to the first iteration; part of other_s but for the reading of checkpoints.
+        #[unit = "s"]
+        restart_s: f64,
+        /// Share of elapsed_s without lost iterations and restarts.
+        goodput: f64,
     }
 }
 
@@ -88,6 +100,8 @@ fn row_of(from: &Sources<'_>, number: u16, params: &TrainingParams) -> TrainingR
             / f64::from(params.micro_batches * params.interleave + params.pipeline - 1),
         ..TrainingRow::default()
     };
+    let progress = Progress::of(from, number, params);
+    let in_restarts = progress.in_restarts(params);
     let exposed = from.hosts.exposed_of_job(number);
     let of_rank = (0..ranks).zip(exposed);
     let calls = calls_of_nccl(from, number, params, &end_of);
@@ -105,10 +119,10 @@ fn row_of(from: &Sources<'_>, number: u16, params: &TrainingParams) -> TrainingR
             // The time of the steps of NCCL is computation of streams beside each other: what is left is the model's.
             true => {
                 let known = kinds.map(wait).iter().sum::<f64>() + (metrics.io + exposed.bubble).seconds();
-                let left = end_of(rank).saturating_sub(start).seconds() - known;
+                let left = end_of(rank).saturating_sub(start).seconds() - known - in_restarts;
                 left.clamp(0.0, metrics.compute.seconds())
             }
-            false => metrics.compute.seconds(),
+            false => (metrics.compute.seconds() - in_restarts).max(0.0),
         };
         row.io_s += metrics.io.seconds();
         row.exposed_tensor_s += wait(Parallelism::Tensor);
@@ -131,9 +145,13 @@ fn row_of(from: &Sources<'_>, number: u16, params: &TrainingParams) -> TrainingR
         known += *sum;
     }
     row.other_s = (row.elapsed_s - known).max(0.0);
-    if let Some((iterations, last)) = completed(from, number, ranks) {
-        row.iterations = iterations;
-        row.iteration_s = last.saturating_sub(start).seconds() / iterations as f64;
+    row.failures = progress.restarts.len() as u64;
+    row.lost_iterations = progress.lost;
+    (row.lost_s, row.restart_s) = (progress.lost_time.seconds(), progress.restart_time().seconds());
+    row.goodput = 1.0 - (row.lost_s + row.restart_s) / row.elapsed_s.max(1e-12);
+    if progress.kept > 0 {
+        row.iterations = progress.kept;
+        row.iteration_s = progress.last.saturating_sub(start).seconds() / progress.kept as f64;
         let sizes = params.sizes();
         let sequences = params.sequences() as f64;
         row.tokens_per_s = sequences * f64::from(sizes.sequence) / row.iteration_s.max(1e-12);
@@ -171,16 +189,79 @@ fn calls_of_nccl(
     calls
 }
 
-/// Iterations that all `ranks` ranks of a job have completed, if there are any, and the end of the last one.
-fn completed(from: &Sources<'_>, number: u16, ranks: u32) -> Option<(u64, Time)> {
-    let mut ends: Vec<(u32, Time)> = (from.hosts.iterations.iter())
-        .filter(|record| record.job == number)
-        .map(|record| (record.iteration, record.time))
-        .collect();
-    ends.sort_unstable();
-    let complete = ends
-        .chunk_by(|a, b| a.0 == b.0)
-        .filter(|ends| ends.len() == ranks as usize);
-    let (count, last) = complete.fold((0, None), |(count, _), ends| (count + 1, ends.last()));
-    last.map(|&(_, time)| (count, time))
+/// The executions of iterations that all ranks of a job have completed.
+#[derive(Debug, Default)]
+struct Progress {
+    /// Those whose results are kept, and those lost with a failure.
+    kept: u64,
+    lost: u64,
+    lost_time: Time,
+    /// The end of the last one.
+    last: Time,
+    /// Durations of restarts.
+    restarts: Vec<Time>,
+}
+
+impl Progress {
+    fn of(from: &Sources<'_>, job: u16, params: &TrainingParams) -> Progress {
+        let (Ok(history), ranks) = (params.history(), *from.scenario.jobs[usize::from(job)].ranks) else {
+            return Progress::default();
+        };
+        let mut progress = Progress {
+            restarts: restarts_of(from, job),
+            ..Progress::default()
+        };
+        let mut ends: Vec<(u32, Time)> = (from.hosts.iterations.iter())
+            .filter(|record| record.job == job)
+            .map(|record| (record.iteration, record.time))
+            .collect();
+        ends.sort_unstable();
+        let complete = ends
+            .chunk_by(|a, b| a.0 == b.0)
+            .filter(|ends| ends.len() == ranks as usize);
+        let mut restarts = progress.restarts.iter();
+        let mut before = from.starts[usize::from(job)];
+        for &(number, end) in complete.filter_map(<[_]>::last) {
+            let restart = match history.execution(number) {
+                Some(execution) if execution.restarts => restarts.next().copied().unwrap_or(Time::ZERO),
+                _ => Time::ZERO,
+            };
+            if history.is_lost(number) {
+                progress.lost += 1;
+                progress.lost_time += end.saturating_sub(before).saturating_sub(restart);
+            } else {
+                (progress.kept, progress.last) = (progress.kept + 1, end);
+            }
+            before = end;
+        }
+        progress
+    }
+
+    /// Time of all restarts.
+    fn restart_time(&self) -> Time {
+        self.restarts.iter().fold(Time::ZERO, |sum, &restart| sum + restart)
+    }
+
+    /// Seconds in which each rank has waited for a restart of the job.
+    fn in_restarts(&self, params: &TrainingParams) -> f64 {
+        let each = params.failures.as_ref().map_or(Time::ZERO, |failures| failures.restart);
+        each.seconds() * self.restarts.len() as f64
+    }
+}
+
+/// Durations of the complete restarts of a job, in order.
+fn restarts_of(from: &Sources<'_>, job: u16) -> Vec<Time> {
+    let times = |index: u32| {
+        let reports = from.hosts.reports.iter();
+        let of_index =
+            reports.filter(move |record| (record.job, record.report, record.index) == (job, training::RESTART, index));
+        let mut times: Vec<Time> = of_index.map(|record| record.time).collect();
+        times.sort_unstable();
+        times
+    };
+    let (begins, ends) = (times(training::BEGIN), times(training::END));
+    ends.iter()
+        .zip(begins)
+        .map(|(end, begin)| end.saturating_sub(begin))
+        .collect()
 }

@@ -17,6 +17,7 @@ mod workload;
 mod worst_case;
 
 use odonata_network::settings::{Fidelity, Links, Network};
+use odonata_topology::Topology;
 use odonata_units::{Bytes, Time, check_name, within};
 
 use crate::memory;
@@ -38,7 +39,7 @@ pub(super) fn resolve(
     let (machine, layout, family) = machine::machine(written.machine, folder, &available)?;
     let queue_links = rules::queue_links(&written.run, family.topology())?;
     let mut network = written.network;
-    self::network(&mut network, document, &machine.kind)?;
+    self::network(&mut network, document, &machine, family.topology())?;
     routing::on_machine(&mut network, &machine, family, folder)?;
     written.nic.check()?;
     written.nic.check_interfaces(machine.interfaces)?;
@@ -101,7 +102,7 @@ pub(super) fn hardware(
     let available = memory::available(written.run.memory_limit);
     let (machine, layout, family) = machine::machine(written.machine, folder, &available)?;
     let mut network = written.network;
-    self::network(&mut network, document, &machine.kind)?;
+    self::network(&mut network, document, &machine, family.topology())?;
     // A machine whose failures its routing does not survive can still be described.
     if routing::has_tables(&network) {
         routing::on_machine(&mut network, &machine, family, folder)?;
@@ -126,8 +127,9 @@ fn name(key: &str, name: String) -> Result<String, Problem> {
     check_name(key, &name).map(|()| name)
 }
 
-/// Fills in and checks the network of a machine of `kind`.
-fn network(n: &mut Network, document: &Document, kind: &r::Kind) -> Result<(), Problem> {
+/// Fills in and checks the network of `machine`, whose graph is `topology`.
+fn network(n: &mut Network, document: &Document, machine: &r::Machine, topology: &Topology) -> Result<(), Problem> {
+    let kind = &machine.kind;
     n.analytic.check()?;
     n.check_packets()?;
     router_keys::check(n, document)?;
@@ -138,6 +140,11 @@ fn network(n: &mut Network, document: &Document, kind: &r::Kind) -> Result<(), P
     let leftovers = document.leftovers("network.routing", "algorithm");
     routing::routing(n, &leftovers, kind)?;
     n.check_bubble()?;
+    let of_cables = match &machine.cables {
+        Some(_) => machine::CABLES.to_owned(),
+        None => format!("machine.{}", kind.name()),
+    };
+    n.check_buffers(topology, &of_cables)?;
     // Pipelined routers have stages instead.
     if n.router == r::RouterModel::Pipelined {
         n.router_delay = Time::ZERO;

@@ -254,6 +254,48 @@ fn rings_of_nccl_take_their_closed_forms() {
     }
 }
 
+/// Few bytes go by parallel aggregated trees in log2 p steps of 1, 2, 4 .. p / 2 blocks; blocks of a chunk and more, on more
+/// than 8 ranks, in three such steps of 1, 2, 4 blocks, as A = 8, and p / 8 - 1 of 8 blocks. A step takes alpha + beta times
+/// its bytes and the time of a step; a reduce-scatter also sums them.
+#[test]
+fn aggregated_trees_of_nccl_take_their_closed_forms() {
+    let (launch, latency, reduction) = (2000.0, 300.0, 0.5);
+    for ranks in [2_u32, 4, 8, 32] {
+        let bytes = u64::from(ranks) * 1024;
+        let block = 1024.0;
+        for (chunk, steps) in [
+            (
+                "1 TiB",
+                (0..ranks.ilog2()).map(|step| 1_u32 << step).collect::<Vec<_>>(),
+            ),
+            (
+                "1024 B",
+                match ranks {
+                    32 => vec![1, 2, 4, 8, 8, 8],
+                    _ => (0..ranks.ilog2()).map(|step| 1 << step).collect(),
+                },
+            ),
+        ] {
+            let sent: f64 = steps
+                .iter()
+                .map(|&blocks| message(f64::from(blocks) * block) + latency)
+                .sum();
+            let summed = f64::from(ranks - 1) * block * reduction;
+            for (collective, expected) in [("all-gather", sent), ("reduce-scatter", sent + summed)] {
+                let text = nccl(
+                    ranks,
+                    &format!("collective = \"{collective}\", algorithm = \"pat\""),
+                    bytes,
+                );
+                let text = text
+                    .replace("gpus_per_host = 4", "gpus_per_host = 1")
+                    .replace("1 TiB", chunk);
+                close(elapsed_ns(&rows(&text)), launch + expected);
+            }
+        }
+    }
+}
+
 /// LL sends twice the bytes, LL128 128 for 120.
 #[test]
 fn protocols_of_nccl_cost_their_sent_bytes() {

@@ -1,4 +1,4 @@
-//! Cables with a bandwidth or latency of their own, from a map of cables.
+//! Cables with a bandwidth, latency or buffer of their own, from a map of cables.
 
 use crate::common::{finish, load_in};
 use std::path::{Path, PathBuf};
@@ -79,13 +79,88 @@ fn a_slower_cable_carries_its_own_rate() {
     assert!(time > least && time < 1.02 * least + 5000.0, "{time} {least}");
 }
 
+/// Three pairs that send 1 KiB packets through one cable of a ring of six routers, of one virtual channel.
+const PIPE: &str = r#"
+[machine]
+cables = "map.csv"
+[machine.torus]
+dims = [6]
+[network]
+packet = "1 KiB"
+[network.links.local]
+bandwidth = "10 GB/s"
+latency = "500 ns"
+credit_delay = "500 ns"
+buffer = "64 KiB"
+[[jobs]]
+name = "pair"
+ranks = 2
+workload = { ping-pong = { bytes = "4 MiB", iterations = 1 } }
+"#;
+
+/// A buffer of k packets passes at most k of them in the round trip of a credit: their transmission over the cable, its
+/// latency, the transmission out of the buffer, and the credit's delay.
+#[test]
+fn a_small_buffer_limits_the_rate_by_its_round_trip() {
+    for router in ["input-queued", "output-queued"] {
+        let router = format!("network.router={router:?}");
+        let time = |map: &str, more: &[&str]| {
+            let folder = Folder::with(&format!("buffer-{}", map.len()), map);
+            elapsed_ns(&run(PIPE, &[&[router.as_str()], more].concat(), &folder.0))
+        };
+        let plain = time("a,b\n", &[]);
+        // The ranks are neighbors.
+        let small = time("a,b,buffer\n1,0,4 KiB\n", &[]);
+        let elsewhere = time("a,b,buffer\n3,4,4 KiB\n", &[]);
+        assert_eq!(plain, elsewhere, "{router}");
+        let packets = f64::from(4 << 10);
+        let round_trip = 2.0 * 500.0 + 2.0 * 1024.0 / 10.0;
+        let least = 2.0 * packets / 4.0 * (2.0 * 500.0);
+        assert!(
+            small > least && small > 1.5 * plain,
+            "{router}: {small} {least} {plain}"
+        );
+        assert!(small < 2.0 * packets / 4.0 * (round_trip + 250.0), "{router}: {small}");
+        // A map of all cables is the buffer of the class.
+        let all: String = (0..6)
+            .map(|router| format!("{router},{},4 KiB\n", (router + 1) % 6))
+            .collect();
+        let by_map = time(&format!("a,b,buffer\n{all}"), &[]);
+        let by_class = time("a,b\n", &["network.links.local.buffer=\"4 KiB\""]);
+        assert_eq!((by_map, by_map), (by_class, small), "{router}");
+    }
+}
+
+/// A buffer must hold a packet, two with bubble flow control, a flit with wormhole switching.
+#[test]
+fn a_buffer_that_is_too_small_is_refused() {
+    let load = |buffer: &str, overrides: &[&str]| {
+        let folder = Folder::with("small", &format!("a,b,buffer\n0,1,{buffer}\n"));
+        load_in(&folder.0, PIPE, overrides)
+    };
+    let bubble = ["network.routing.algorithm=\"bubble\""];
+    for (buffer, overrides, least) in [("1000 B", &[][..], "1 KiB"), ("2000 B", &bubble, "2 KiB")] {
+        let error = load(buffer, overrides).unwrap_err();
+        assert_eq!(error.key, "machine.cables");
+        let text = error.to_string();
+        assert!(
+            text.contains("between routers 0 and 1") && text.contains(&format!("at least {least}")),
+            "{text}"
+        );
+    }
+    assert!(load("1 KiB", &[]).is_ok() && load("2 KiB", &bubble).is_ok());
+}
+
 /// Maps whose latencies are shorter and longer than their class's, divided everywhere.
 #[test]
 fn results_do_not_depend_on_the_scheduler() {
     let rows: String = (0..12_u32)
-        .map(|router| format!("{router},{},{}ns\n", (router + 1) % 12, 20 + 37 * router))
+        .map(|router| {
+            let (next, kib) = ((router + 1) % 12, 4 + router % 3 * 6);
+            format!("{router},{next},{}ns,{kib} KiB\n", 20 + 37 * router)
+        })
         .collect();
-    let folder = Folder::with("schedulers", &format!("a,b,latency\n{rows}"));
+    let folder = Folder::with("schedulers", &format!("a,b,latency,buffer\n{rows}"));
     let text = r#"
 [machine]
 cables = "map.csv"

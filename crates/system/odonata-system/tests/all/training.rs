@@ -178,8 +178,13 @@ fn sharded_gradients_by_nccl_are_two_calls() {
 fn trainings_by_nccl_give_the_same_results_everywhere() {
     let keys = "tensor = 2\npipeline = 2\nmicro_batches = 2\niterations = 2\n\
                 nccl = { algorithm = \"auto\", protocol = \"auto\", gpus_per_host = 4 }";
-    let packets = text("", 16, keys).replace("micro_batches = 4\n", "");
-    assert_one_digest("training by NCCL", |overrides| train_with(&packets, overrides).1);
+    for keys in [
+        keys.to_owned(),
+        format!("{keys}\noverlap_gradients = true\ngradients = \"sharded\""),
+    ] {
+        let packets = text("", 16, &keys).replace("micro_batches = 4\n", "");
+        assert_one_digest("training by NCCL", |overrides| train_with(&packets, overrides).1);
+    }
 }
 
 /// Hosts that collectives assume and those of the machine differ: a warning, unless all ranks are on one host by both.
@@ -228,6 +233,27 @@ fn overlapped_gradients_are_exposed_for_the_first_layer() {
     // The call of each of the other layers sends its first message.
     close(row.exposed_data_s, exposed + (LAYERS - 1.0) * OVERHEAD);
     close(row.compute_s, computation());
+}
+
+/// The same with calls of NCCL, which take less time than the backward pass of a layer: only that of the first layer is
+/// exposed, and the call for embedding and output.
+#[test]
+fn overlapped_gradients_by_nccl_are_exposed_for_the_first_layer() {
+    let nccl = format!("nccl = {{ {NCCL}, gpus_per_host = 8 }}").replace("0.5 ns/B", "0.1 ns/B");
+    let row = on_loggp(8, &format!("overlap_gradients = true\n{nccl}"));
+    let call = |bytes: f64| {
+        let block = bytes / 8.0;
+        2_000.0 + 7.0 * (2.0 * (message(block) + 300.0) + 0.1 * block)
+    };
+    let of_layer = call(2.0 * 12.0 * H * H);
+    assert!(
+        of_layer < 2.0 * layer_operations() / RATE,
+        "a reduction fits into the pass of a layer"
+    );
+    close(row.exposed_data_s, of_layer + call(2.0 * 2.0 * V * H));
+    close(row.elapsed_s - row.exposed_data_s, computation());
+    let plain = on_loggp(8, &nccl);
+    assert!(plain.elapsed_s > row.elapsed_s && plain.exposed_data_s > row.exposed_data_s);
 }
 
 /// Without communication time, each of P equal stages is idle for (P - 1) / (v M + P - 1) of an iteration, with v groups of
@@ -289,6 +315,67 @@ fn a_straggler_delays_all_ranks_by_its_slowdown() {
         (expected - around..=expected + 1.0).contains(&longer),
         "{longer} {expected}"
     );
+}
+
+/// Stretches of iterations and restarts follow each other: a stretch is as long as a run of as many iterations, a restart is
+/// its delay and two barriers. The goodput is the share of the kept iterations.
+#[test]
+fn failures_cost_lost_iterations_and_restarts() {
+    for extra in ["", "pipeline = 2", WITHOUT_STEP_TIMES] {
+        let keys = |iterations: u32| format!("iterations = {iterations}\n{extra}\n");
+        let [four, five, clean] = [4, 5, 7].map(|iterations| on_loggp(8, &keys(iterations)));
+        assert_eq!((clean.failures, clean.lost_iterations, clean.goodput), (0, 0, 1.0));
+        // Without checkpoints.
+        let failing = format!("{}failures = {{ after = [4, 9], restart = \"3 ms\" }}", keys(7));
+        let found = on_loggp(8, &failing);
+        assert_eq!((found.iterations, found.failures, found.lost_iterations), (7, 2, 9));
+        // Ranks leave a barrier within its messages.
+        let barrier = 3.0 * (message(1.0) + OVERHEAD);
+        let about = |seconds: f64, expected: f64, barriers: f64| {
+            let excess = (seconds - expected) * 1e9;
+            assert!(
+                (-barriers * barrier..=barriers * barrier).contains(&excess),
+                "{excess} ns over {expected} s"
+            );
+        };
+        about(found.lost_s, four.elapsed_s + five.elapsed_s, 2.0);
+        about(found.restart_s, 2.0 * 3e-3, 4.0);
+        about(found.elapsed_s, clean.elapsed_s + found.lost_s + found.restart_s, 2.0);
+        assert!((found.goodput - clean.elapsed_s / found.elapsed_s).abs() < 1e-4);
+        assert!((found.iteration_s * 7.0 - found.elapsed_s).abs() < 1e-12);
+        assert!((sum(&found) / found.elapsed_s - 1.0).abs() < 1e-9);
+        let compute = 16.0 / 7.0 * clean.compute_s;
+        assert!(
+            (found.compute_s / compute - 1.0).abs() < 1e-4,
+            "{} {compute}",
+            found.compute_s
+        );
+    }
+}
+
+/// Collectives by NCCL, whose steps are not computation of the model.
+const WITHOUT_STEP_TIMES: &str =
+    "nccl = { channels = 1, gpus_per_host = 8, step_latency = \"0 s\", reduction = \"0 ns/B\" }";
+
+/// A restart reads what the ranks hold: its checkpoint, once for each data-parallel rank.
+#[test]
+fn a_restart_reads_the_checkpoint_on_every_rank() {
+    let keys = "tensor = 2\npipeline = 2\niterations = 5\ncheckpoint_interval = 2\nfailures = { after = [5], restart = \"1 ms\" }";
+    let text = text(PACKETS, 16, keys).replace("[[jobs]]", "[storage]\nnodes.per_group = 1\n[[jobs]]");
+    let results = run(&text, &[]);
+    let job = &results.rows().jobs[0];
+    // The whole model, with a checkpoint after 2 and 4 iterations; the fifth is repeated.
+    let parameters = (LAYERS * 12.0 * H * H + 2.0 * V * H) as u64;
+    assert_eq!(
+        (job.bytes_written, job.bytes_read),
+        (2 * 14 * parameters, 4 * 14 * parameters)
+    );
+    let [row] = &results.rows().training[..] else {
+        panic!("a row for the only job");
+    };
+    assert_eq!((row.iterations, row.lost_iterations, row.failures), (5, 1, 1));
+    assert!(row.restart_s > 1e-3);
+    assert_one_digest("training that fails", |overrides| train_with(&text, overrides).1);
 }
 
 const PACKETS: &str = "[mpi]\neager_threshold = \"8 KiB\"\n";

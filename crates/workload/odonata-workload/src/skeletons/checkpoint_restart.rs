@@ -19,7 +19,6 @@
 //! If storage servers fail, a restart reads the surviving data. Rank 0 gathers along the tree whether any rank has lost
 //! data; if so, all ranks go back to the previous checkpoint, or to the beginning.
 
-mod failures;
 mod optimum;
 mod program;
 mod state;

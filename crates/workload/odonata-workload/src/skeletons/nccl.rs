@@ -25,7 +25,8 @@
 //! | LL: flags of 4 B after every 4 B | 8 ceil(n / 4) | 1 us |
 //! | LL128: 120 B of a line of 128 B | 128 ceil(n / 120) | 2 us |
 //!
-//! All-reduces use rings, or double binary trees and the switches of hosts (`tree.rs`). `tuning.rs` is NCCL's choice.
+//! All-reduces use rings, or double binary trees and the switches of hosts (`tree.rs`); all-gathers and reduce-scatters
+//! rings or parallel aggregated trees (`pat.rs`). `tuning.rs` is NCCL's choice.
 //!
 //! Latencies are from table I of that paper. The base time of a call is NCCL's own estimate for its rings (`baseLat` in
 //! `src/graph/tuning.cc` of NCCL 2.11).
@@ -34,271 +35,18 @@
 //! latency + bytes / rate at least, whatever share of the links is free: then the latencies of the channels do not
 //! overlap with each other's transfers, and the ring takes the 2 (p - 1) (latency + n / (p C rate)) of NCCL's estimate.
 
-use odonata_units::{Bandwidth, Bytes, Filled, PerByte, Problem, Time, counted};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+mod call;
+mod params;
+mod pat;
+mod tree;
+mod tuning;
 
-use super::Parameters;
+use odonata_units::{Bytes, PerByte, Time, counted};
+
 use crate::op::PROC_NULL;
 use crate::program::check_length;
 use crate::{After, Comm, Cursor, Op, OpId, OpKind, Program, Source, Tag};
-
-/// The collective of NCCL.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "NcclCollective")]
-pub enum NcclCollective {
-    /// `ncclAllReduce`.
-    #[default]
-    AllReduce,
-    /// `ncclAllGather`.
-    AllGather,
-    /// `ncclReduceScatter`.
-    ReduceScatter,
-    /// `ncclBroadcast`, from rank 0.
-    Broadcast,
-}
-
-impl NcclCollective {
-    fn name(self) -> &'static str {
-        match self {
-            NcclCollective::AllReduce => "all-reduce",
-            NcclCollective::AllGather => "all-gather",
-            NcclCollective::ReduceScatter => "reduce-scatter",
-            NcclCollective::Broadcast => "broadcast",
-        }
-    }
-}
-
-/// The algorithm of a collective.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "NcclAlgorithm")]
-pub enum NcclAlgorithm {
-    /// A ring of all ranks.
-    #[default]
-    Ring,
-    /// Two binary trees over the hosts per channel, through chains of the GPUs of a host.
-    Tree,
-    /// Sums in the switches of each host, and two binary trees per channel between hosts on each rail.
-    Nvls,
-    /// Sums in the switches of each host, and in those between hosts (SHARP), on each rail.
-    Collnet,
-    /// NCCL's choice of the first three, by its estimate of the time. Latencies are NCCL's as well.
-    Auto,
-}
-
-/// The protocol that signals the arrival of data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "NcclProtocol")]
-pub enum NcclProtocol {
-    /// Chunks, each followed by a fence: full bandwidth, highest latency.
-    #[default]
-    Simple,
-    /// A flag of 4 B for every 4 B of data: half of the bandwidth, lowest latency.
-    Ll,
-    /// A flag of 8 B for every 120 B of data. Needs links that keep 128 B together, like NVLink.
-    Ll128,
-    /// NCCL's choice, by its estimate of the time. Latencies are NCCL's as well.
-    Auto,
-}
-
-impl NcclProtocol {
-    /// Bytes sent for this number of data bytes.
-    pub fn wire(self, bytes: u64) -> u64 {
-        match self {
-            NcclProtocol::Simple | NcclProtocol::Auto => bytes,
-            NcclProtocol::Ll => bytes.div_ceil(4).saturating_mul(8),
-            NcclProtocol::Ll128 => bytes.div_ceil(120).saturating_mul(128),
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            NcclProtocol::Simple => "simple",
-            NcclProtocol::Ll => "ll",
-            NcclProtocol::Ll128 => "ll128",
-            NcclProtocol::Auto => "auto",
-        }
-    }
-
-    /// Latency of a step and base time of a call, in ns, and the chunk: for the simple protocol, four of the eight
-    /// slots of a buffer of 4 MiB (`ALLREDUCE_CHUNKSTEPS`); for the others, a slot of 32 KiB or 600 KiB without its
-    /// flags.
-    fn defaults(self) -> (u64, u64, Bytes) {
-        match self {
-            NcclProtocol::Simple | NcclProtocol::Auto => (6_000, 8_400, Bytes::mib(2)),
-            NcclProtocol::Ll => (1_000, 3_600, Bytes::kib(16)),
-            NcclProtocol::Ll128 => (2_000, 10_000, Bytes(576_000)),
-        }
-    }
-}
-
-/// A collective of NCCL: `iterations` times computation and the collective, by rings or trees on several channels.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
-#[serde(default, deny_unknown_fields)]
-#[schemars(rename = "NcclWorkload")]
-pub struct NcclParams {
-    /// Which collective.
-    #[default(NcclCollective::AllReduce)]
-    pub collective: NcclCollective,
-    /// Data size as counted by nccl-tests, e.g. "1 GiB": the vector of an all-reduce or a broadcast, all blocks of an
-    /// all-gather or a reduce-scatter. Required.
-    #[serde(skip_serializing_if = "Filled::is_empty")]
-    #[schemars(with = "Option<Bytes>")]
-    pub bytes: Filled<Bytes>,
-    /// Algorithm of an all-reduce; other collectives use rings.
-    #[default(NcclAlgorithm::Ring)]
-    pub algorithm: NcclAlgorithm,
-    /// The protocol that signals the arrival of data.
-    #[default(NcclProtocol::Simple)]
-    pub protocol: NcclProtocol,
-    /// Maximum number of channels, 1 to 64; fewer if a channel would have less than 32 KiB, NCCL's minimum for 512
-    /// threads with 64 B each.
-    #[schemars(range(min = 1, max = 64))]
-    #[default = 8]
-    pub channels: u32,
-    /// Maximum data of a step on each channel. Default: by protocol, "2 MiB", LL "16 KiB", LL128 "576 kB".
-    #[serde(skip_serializing_if = "Filled::is_empty")]
-    #[schemars(with = "Option<Bytes>")]
-    pub chunk: Filled<Bytes>,
-    /// GPUs (consecutive ranks) of a host: rings visit all GPUs of a host before they leave it. The ranks must fill
-    /// their hosts, unless they are on one.
-    #[schemars(range(min = 1))]
-    #[default = 8]
-    pub gpus_per_host: u32,
-    /// Time of a step in addition to its transfer. Default: by protocol, "6 us", LL "1 us", LL128 "2 us"; if NCCL chooses,
-    /// NCCL's latency of NVLink.
-    #[serde(skip_serializing_if = "Filled::is_empty")]
-    #[schemars(with = "Option<Time>")]
-    pub step_latency: Filled<Time>,
-    /// Highest rate of a channel of a ring, which a thread block copies. Default: none; if NCCL chooses, an equal part of
-    /// the links of a host.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub channel_bandwidth: Option<Bandwidth>,
-    /// Latency of the network that NCCL assumes for its choice, as the network's plugin states it, e.g. "35 us" for EFA of
-    /// AWS. The simulated steps have that of the machine's links.
-    pub network_latency: Time,
-    /// Rate of a GPU's NVLinks in each direction that NCCL assumes for its choice. Default: 18 links of 20.6 GB/s.
-    #[default(Bandwidth(18.0 * 20.6e9))]
-    pub nvlink_bandwidth: Bandwidth,
-    /// Rate of the network interface of each GPU that NCCL assumes for its choice.
-    #[default(Bandwidth(50e9))]
-    pub network_bandwidth: Bandwidth,
-    /// Part of the rate of the links that sums in switches reach, above 0, at most 1. Default: 1; if NCCL chooses, its
-    /// value for Hopper, 0.85.
-    #[serde(skip_serializing_if = "Filled::is_empty")]
-    #[schemars(with = "Option<f64>", range(max = 1))]
-    pub nvls_efficiency: Filled<f64>,
-    /// Base time of a call, before its first step. Default: by protocol, "8.4 us", LL "3.6 us", LL128 "10 us"; by
-    /// switches (`algorithm = "nvls"`) "13 us".
-    #[serde(skip_serializing_if = "Filled::is_empty")]
-    #[schemars(with = "Option<Time>")]
-    pub launch: Filled<Time>,
-    /// Time of the reduction per byte. Default: two reads and a write at the 3.35 TB/s of an H100.
-    #[default(REDUCTION)]
-    pub reduction: PerByte,
-    /// How often.
-    #[default = 1]
-    pub iterations: u32,
-    /// Computation of each rank before each call, e.g. "50 ms".
-    pub compute: Time,
-}
-
-/// Maximum number of channels: streams of one rank.
-const MOST_CHANNELS: u32 = 64;
-
-/// Two reads and a write of HBM3 at 3.35 TB/s (NVIDIA, "H100 tensor core GPU architecture", 2022).
-const REDUCTION: PerByte = PerByte(0.9);
-
-/// Base time of a call with in-switch reduction. With the two steps of a host, 6 us each, it is the 25 us of NCCL's own
-/// estimate (`hwLat` of NVLS over NVLink in `src/graph/tuning.cc` of NCCL 2.20, whose `baseLat` is zero).
-const NVLS_LAUNCH: Time = Time::from_ns(13_000);
-
-/// Minimum data of a channel.
-const LEAST_BYTES_PER_CHANNEL: u64 = 32 << 10;
-
-impl Parameters for NcclParams {
-    fn resolve(&mut self, at: &str, ranks: u32) -> Result<(), Problem> {
-        if self.bytes.is_empty() {
-            let problem = "the key \"bytes\" is missing";
-            return Err(Problem::new(at, problem, "a size such as \"1 GiB\""));
-        }
-        let is_of_all = matches!(self.algorithm, NcclAlgorithm::Ring | NcclAlgorithm::Auto);
-        if !is_of_all && self.collective != NcclCollective::AllReduce {
-            let problem = format!("{} goes around rings only", self.collective.name());
-            return Err(Problem::new(format!("{at}.algorithm"), problem, "\"ring\""));
-        }
-        odonata_units::within(format!("{at}.channels"), self.channels, 1, MOST_CHANNELS)?;
-        let gpus = odonata_units::within(format!("{at}.gpus_per_host"), self.gpus_per_host, 1, 1 << 20)?;
-        if ranks > gpus && !ranks.is_multiple_of(gpus) {
-            let problem = format!("{ranks} ranks do not fill hosts of {gpus} GPUs");
-            let expected = "a divisor of the ranks";
-            return Err(Problem::new(format!("{at}.gpus_per_host"), problem, expected));
-        }
-        if let Some(&part) = self.nvls_efficiency.given()
-            && !(part > 0.0 && part <= 1.0)
-        {
-            let problem = format!("{part} of the rate of the links");
-            return Err(Problem::new(
-                format!("{at}.nvls_efficiency"),
-                problem,
-                "above 0, at most 1",
-            ));
-        }
-        self.choose(at, ranks)?;
-        let (latency, launch, chunk) = self.protocol.defaults();
-        self.step_latency.fill(Time::from_ns(latency));
-        self.nvls_efficiency.fill(1.0);
-        self.launch.fill(match self.algorithm {
-            NcclAlgorithm::Nvls | NcclAlgorithm::Collnet => NVLS_LAUNCH,
-            _ => Time::from_ns(launch),
-        });
-        if *self.chunk.fill(chunk) == Bytes::ZERO {
-            return Err(Problem::new(format!("{at}.chunk"), "chunks of 0 B", "1 B at least"));
-        }
-        Ok(())
-    }
-
-    fn program(&self, ranks: u32) -> Result<Box<dyn Program>, String> {
-        Ok(Box::new(Nccl::new(ranks, self)?))
-    }
-}
-
-impl NcclParams {
-    /// Number of channels for the size.
-    fn channels_in_use(&self) -> u32 {
-        (self.bytes.0 / LEAST_BYTES_PER_CHANNEL).clamp(1, u64::from(self.channels.max(1))) as u32
-    }
-
-    /// Replaces `auto` by NCCL's choice, with NCCL's latencies.
-    fn choose(&mut self, at: &str, ranks: u32) -> Result<(), Problem> {
-        if self.algorithm != NcclAlgorithm::Auto && self.protocol != NcclProtocol::Auto {
-            return Ok(());
-        }
-        if self.algorithm == NcclAlgorithm::Collnet {
-            self.protocol = NcclProtocol::Simple;
-            return Ok(());
-        }
-        let Some(choice) = tuning::choose(self, ranks) else {
-            let problem = "NCCL sums in switches by the simple protocol, and in hosts of 2 to 8 GPUs";
-            return Err(Problem::new(
-                format!("{at}.algorithm"),
-                problem,
-                "another algorithm, such as \"auto\"",
-            ));
-        };
-        (self.algorithm, self.protocol) = (choice.algorithm, choice.protocol);
-        self.launch.fill(choice.launch);
-        self.step_latency.fill(choice.step);
-        if self.algorithm == NcclAlgorithm::Ring && self.channel_bandwidth.is_none() {
-            self.channel_bandwidth = Some(choice.channel_bandwidth);
-        }
-        self.nvls_efficiency.fill(tuning::NVLS_EFFICIENCY);
-        Ok(())
-    }
-}
+pub use params::{NcclAlgorithm, NcclCollective, NcclParams, NcclProtocol};
 
 /// Rings of NCCL.
 ///
@@ -331,7 +79,7 @@ impl Nccl {
         let bytes = params.bytes.0;
         let channels = params.channels_in_use();
         let gpus = params.gpus_per_host.min(ranks).max(1);
-        let by_trees = params.algorithm != NcclAlgorithm::Ring;
+        let by_trees = params.algorithm.is_by_trees();
         let longest = bytes.div_ceil(u64::from(if by_trees { 2 * channels } else { channels }));
         let blocks = match params.collective {
             NcclCollective::Broadcast => 1,
@@ -343,6 +91,7 @@ impl Nccl {
         let (loops, steps) = match params.collective {
             _ if ranks == 1 => (1, 0),
             _ if by_trees => (loops, 1),
+            _ if params.algorithm == NcclAlgorithm::Pat => (loops, u64::from(pat::Trees::of(params, ranks).steps())),
             NcclCollective::AllReduce => (loops, 2 * around),
             NcclCollective::AllGather | NcclCollective::ReduceScatter => (loops, around),
             // A chunk is forwarded while the next one arrives.
@@ -364,85 +113,10 @@ impl Nccl {
             steps: steps as u32,
             parts,
         };
-        let of_a_step = if by_trees {
-            u64::from(nccl.blocks()) * u64::from(nccl.slots())
-        } else {
-            u64::from(channels * parts)
-        };
-        let each = loops.saturating_mul(steps).saturating_mul(of_a_step);
+        let each = loops.saturating_mul(steps).saturating_mul(nccl.operations_of_a_step());
         check_length(params.iterations, each.saturating_add(2 * u64::from(channels) + 2))?;
         nccl.loops = loops as u32;
         Ok(nccl)
-    }
-
-    /// Operations of a call, at most.
-    pub(super) fn operations(&self) -> u64 {
-        let of_a_step = match self.params.algorithm {
-            NcclAlgorithm::Ring => u64::from(self.channels * self.parts),
-            _ => u64::from(self.blocks()) * u64::from(self.slots()),
-        };
-        u64::from(self.loops) * u64::from(self.steps) * of_a_step + 2 * u64::from(self.channels) + 2
-    }
-
-    /// Steps or trees of a loop, and places of an iteration.
-    fn radices(&self) -> (u32, u32) {
-        match self.params.algorithm {
-            NcclAlgorithm::Ring => (
-                self.steps.max(1),
-                STEPS + self.channels * self.parts + self.channels.div_ceil(After::MOST as u32) + 1,
-            ),
-            _ => (self.blocks(), self.places_of_trees()),
-        }
-    }
-
-    /// Number of positions of a call for [`next_of_call`](Self::next_of_call).
-    pub(super) fn positions(&self) -> u64 {
-        let (inner, places) = self.radices();
-        u64::from(self.loops) * u64::from(inner) * u64::from(places)
-    }
-
-    /// The operation of `member` of `comm` at `position`, below [`positions`](Self::positions) and from 0 on, of a call
-    /// within another program; `None` at its end. `op` is its number, and `call` that of the first one.
-    pub(super) fn next_of_call(
-        &self,
-        (member, comm): (u32, Comm),
-        op: u32,
-        [position, call]: [&mut u32; 2],
-    ) -> Option<Op> {
-        let (inner, places) = self.radices();
-        let (place, rest) = (*position % places, *position / places);
-        let mut cursor = Cursor {
-            op,
-            words: [0, rest / inner, rest % inner, place, *call],
-            ..Cursor::default()
-        };
-        let next = self.next(member, &mut cursor)?;
-        let kind = match next.kind {
-            OpKind::Mark { .. } => return None,
-            OpKind::Send { to, tag, bytes, .. } => OpKind::Send { to, tag, bytes, comm },
-            OpKind::Recv { from, tag, bytes, .. } => OpKind::Recv { from, tag, bytes, comm },
-            OpKind::Sendrecv {
-                to,
-                send_tag,
-                send_bytes,
-                from,
-                recv_tag,
-                recv_bytes,
-                ..
-            } => OpKind::Sendrecv {
-                to,
-                send_tag,
-                send_bytes,
-                from,
-                recv_tag,
-                recv_bytes,
-                comm,
-            },
-            other => other,
-        };
-        let [_, turn, step, place, first] = cursor.words;
-        (*position, *call) = ((turn * inner + step) * places + place, first);
-        Some(Op { kind, ..next })
     }
 
     /// Number of channels in use.
@@ -479,6 +153,9 @@ impl Nccl {
     /// Sends and receives of a rank in a step: (rank, bytes of data) each.
     fn transfer(&self, rank: u32, channel: u32, turn: u32, step: u32) -> [(u32, u64); 2] {
         let p = self.ranks;
+        if self.params.algorithm == NcclAlgorithm::Pat {
+            return self.transfer_of_trees(rank, channel, turn, step);
+        }
         let own = self.position(channel, rank);
         let right = self.rank_at(channel, (own + 1) % p);
         let left = self.rank_at(channel, (own + p - 1) % p);
@@ -517,6 +194,22 @@ impl Nccl {
 const CALL: u32 = 0;
 const STEPS: u32 = 1;
 
+impl Nccl {
+    /// Place after the steps of an iteration of rings.
+    fn steps_end(&self) -> u32 {
+        STEPS + self.channels * self.parts
+    }
+
+    /// Place after the joins of an iteration of rings: that of its mark.
+    fn joins_end(&self) -> u32 {
+        let joins = match self.steps {
+            0 => 0,
+            _ => self.channels.div_ceil(After::MOST as u32),
+        };
+        self.steps_end() + joins
+    }
+}
+
 impl Program for Nccl {
     fn ranks(&self) -> u32 {
         self.ranks
@@ -524,7 +217,7 @@ impl Program for Nccl {
 
     /// Enough for all channels to proceed, some steps ahead of each other.
     fn look_ahead(&self) -> u32 {
-        if self.params.algorithm == NcclAlgorithm::Ring {
+        if !self.params.algorithm.is_by_trees() {
             (8 * self.channels * self.parts).max(256)
         } else {
             // The next call begins when this one has ended. The first chunk of switches between hosts has more operations.
@@ -537,7 +230,7 @@ impl Program for Nccl {
     }
 
     fn next(&self, rank: u32, cursor: &mut Cursor) -> Option<Op> {
-        if self.params.algorithm != NcclAlgorithm::Ring {
+        if self.params.algorithm.is_by_trees() {
             return self.next_of_trees(rank, cursor);
         }
         let [mut iteration, mut turn, mut step, mut place, mut call] = cursor.words;
@@ -545,13 +238,7 @@ impl Program for Nccl {
             return None;
         }
         let id = OpId(cursor.op);
-        let steps_end = STEPS + self.channels * self.parts;
-        let joins_end = steps_end
-            + if self.steps > 0 {
-                self.channels.div_ceil(After::MOST as u32)
-            } else {
-                0
-            };
+        let (steps_end, joins_end) = (self.steps_end(), self.joins_end());
         if place == STEPS && self.steps == 0 {
             place = steps_end;
         }
@@ -657,6 +344,7 @@ impl Program for Nccl {
         let by = match algorithm {
             NcclAlgorithm::Ring | NcclAlgorithm::Auto => "rings",
             NcclAlgorithm::Tree => "double binary trees",
+            NcclAlgorithm::Pat => "parallel aggregated trees",
             NcclAlgorithm::Nvls => "the switches of hosts",
             NcclAlgorithm::Collnet => "the switches of hosts and those between them",
         };
@@ -672,9 +360,6 @@ impl Program for Nccl {
         )
     }
 }
-
-mod tree;
-mod tuning;
 
 #[cfg(test)]
 mod tests;

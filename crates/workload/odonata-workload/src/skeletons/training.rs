@@ -18,6 +18,8 @@
 //!    and the all-gathers remain for the end, as with the buckets of PyTorch (S. Li et al., VLDB 2020);
 //! 4. a checkpoint at the checkpoint interval; mark.
 //!
+//! [Failures](failures) make all ranks repeat iterations from the last checkpoint on.
+//!
 //! With b sequences of s tokens in a micro-batch, hidden size h, elements of w bytes, a rank moves per iteration
 //!
 //! | kind | calls | bytes of each |
@@ -32,6 +34,9 @@
 //! `flops`. Collectives are rings, like NCCL's for large vectors, or [NCCL's](calls); all-to-alls post all messages at once.
 
 mod calls;
+mod failures;
+mod files;
+mod gradients;
 mod layout;
 pub mod model;
 mod params;
@@ -44,14 +49,15 @@ use crate::{
     After, Algorithm, Collective, Comm, Cursor, Group, Op, OpId, OpKind, Parallelism, Program, Request, Source, Tag,
 };
 use calls::Calls;
-pub use calls::{BEGIN, END};
+pub use calls::{BEGIN, END, RESTART};
+pub use failures::{Execution, Failures, History};
 use layout::Layout;
 pub use model::{Model, Sizes};
 pub use params::{Gradients, Straggler, TrainingParams};
 pub use schedule::{Pass, Pipeline, Schedule};
 
-/// Training of a transformer. [`Cursor::words`]: four times the iteration and its part (samples, passes, gradients,
-/// checkpoint); position in the part: the pass and its step, or a step; in a call of NCCL its position and 1, and its first
+/// Training of a transformer. [`Cursor::words`]: six times the number of the execution and its part (restart, samples,
+/// passes, gradients, checkpoint, mark); position in the part: the pass and its step, or a step; in a call of NCCL its position and 1, and its first
 /// operation.
 #[derive(Clone, Debug)]
 pub struct Training {
@@ -64,6 +70,10 @@ pub struct Training {
     times: [Time; 4],
     /// The collectives of NCCL.
     calls: Calls,
+    /// Most operations of NCCL beside the passes of an iteration.
+    beside: u32,
+    /// The executions of iterations.
+    history: History,
 }
 
 /// Communicators of a rank.
@@ -73,9 +83,10 @@ const EXPERT: Comm = Comm(3);
 /// Ranks with the same experts.
 const SAME_EXPERTS: Comm = Comm(4);
 
-/// Parts of an iteration, and the last one, which marks its end.
-const PARTS: u32 = 5;
-const MARK: u32 = 4;
+/// Parts of an execution: that of the passes, and the last one, which marks its end.
+const PARTS: u32 = 6;
+const PASSES: u32 = 2;
+const MARK: u32 = 5;
 
 /// Steps of a layer, forward or backward: attention and its all-reduce; to the experts, MLP, from the experts; its
 /// all-reduce. After these, the two reductions of its gradients.
@@ -98,8 +109,10 @@ impl Training {
                 .map(|call| call.operations() + 2)
                 .max()
                 .unwrap_or(0);
-            let calls = 4 * u64::from(params.micro_batches) * u64::from(training.sizes.layers) + 4;
-            check_length(params.iterations, longest.saturating_mul(calls))?;
+            let layers = u64::from(training.sizes.layers);
+            let calls = (4 * u64::from(params.micro_batches) + 2) * layers + 4;
+            check_length(training.history.executions(), longest.saturating_mul(calls))?;
+            training.beside = training.operations_beside();
         }
         Ok(training)
     }
@@ -114,7 +127,8 @@ impl Training {
         let groups = u64::from(params.interleave);
         let layers = u64::from(sizes.layers).div_ceil(u64::from(params.pipeline) * groups);
         let passes = 2 * u64::from(params.micro_batches) * groups * (layers * u64::from(LAYER) + 4);
-        check_length(params.iterations, passes + 20)?;
+        let history = params.history()?;
+        check_length(history.executions(), passes + 31)?;
         let activations = [params.micro_batch, sizes.sequence, sizes.hidden]
             .into_iter()
             .try_fold(params.element.0, |bytes, factor| bytes.checked_mul(u64::from(factor)))
@@ -135,6 +149,8 @@ impl Training {
             activations,
             times,
             calls: Calls::default(),
+            beside: 0,
+            history,
         })
     }
 
@@ -155,11 +171,7 @@ impl Training {
             bytes: self.activations,
             count: self.activations / self.params.element.0,
         });
-        let of_stages = (0..self.layout.pipeline).flat_map(|stage| {
-            let (shared, own) = self.parameters(stage);
-            [self.reductions(DATA, shared), self.reductions(SAME_EXPERTS, own)]
-        });
-        tensor.into_iter().chain(of_stages.flatten().flatten())
+        tensor.into_iter().chain(self.all_reductions())
     }
 
     /// The parallelism that a collective in `comm` serves.
@@ -172,12 +184,13 @@ impl Training {
     }
 
     /// What `rank` does at a step of a part; `Err` after the last one.
-    fn at(&self, rank: u32, (iteration, part): (u32, u32), [pass, step]: [u32; 2]) -> Result<Option<OpKind>, ()> {
+    fn at(&self, rank: u32, (at, part): (Execution, u32), [pass, step]: [u32; 2]) -> Result<Option<OpKind>, ()> {
         match part {
-            0 => self.samples(rank, iteration, step),
-            1 => self.pass(rank, pass, step),
-            2 => self.gradients(rank, step),
-            _ => self.checkpoint(rank, iteration, step),
+            0 => self.restart(rank, at, step),
+            1 => self.samples(rank, at, step),
+            PASSES => self.pass(rank, pass, step),
+            3 => self.gradients(rank, step),
+            _ => self.checkpoint(rank, at, step),
         }
     }
 
@@ -263,21 +276,6 @@ impl Training {
             3 => Some(compute(self.times[if dense { 2 } else { 1 }])),
             _ => (self.layout.tensor > 1).then(|| self.allreduce(TENSOR, self.activations)),
         }
-    }
-
-    /// Begins the reduction of the gradients of `layer` that are shared (`number` 0), or of its experts (1).
-    fn begin_reduction(&self, layer: u32, number: u32) -> Option<OpKind> {
-        let (shared, own) = self.layer_parameters(layer);
-        let (comm, parameters) = if number == 0 {
-            (DATA, shared)
-        } else {
-            (SAME_EXPERTS, own)
-        };
-        let [reduction, _] = self.reductions(comm, parameters.div_ceil(u64::from(self.params.tensor)));
-        reduction.map(|collective| OpKind::Icollective {
-            collective,
-            request: Request(2 * layer + number),
-        })
     }
 
     /// Step `step` of pass number `index`; `Err` after its last step.
@@ -370,107 +368,6 @@ impl Training {
             comm: Comm::WORLD,
         })
     }
-
-    /// The collectives that reduce the gradients of `parameters` in `comm`, and then gather the parameters.
-    fn reductions(&self, comm: Comm, parameters: u64) -> [Option<Collective>; 2] {
-        let members = u64::from(self.layout.members(comm));
-        if parameters == 0 || members == 1 {
-            return [None; 2];
-        }
-        let element = self.params.element.0;
-        let share = parameters.div_ceil(members);
-        match self.params.gradients {
-            Gradients::AllReduce => {
-                let (bytes, count) = (parameters * element, parameters);
-                [Some(Collective::Allreduce { comm, bytes, count }), None]
-            }
-            Gradients::Sharded => {
-                let (bytes, count) = (share * element, share);
-                [
-                    Some(Collective::ReduceScatterBlock { comm, bytes, count }),
-                    Some(Collective::Allgather { comm, bytes }),
-                ]
-            }
-        }
-    }
-
-    /// Step `step` of the gradients; `Err` after the last one. With overlap, only those of embedding and output are left
-    /// to reduce, after those of the layers, and all parameters to gather.
-    fn gradients(&self, rank: u32, step: u32) -> Result<Option<OpKind>, ()> {
-        let (_, _, stage) = self.layout.place(rank);
-        let overlap = self.params.overlap_gradients;
-        let (shared, own) = self.parameters(stage);
-        let (comm, parameters) = match step {
-            0 => {
-                // Requests of layers that are elsewhere do not exist.
-                let layers = match self.params.interleave {
-                    1 => self.layers(stage),
-                    _ => 0..self.sizes.layers,
-                };
-                return Ok(overlap.then_some(OpKind::WaitAll {
-                    first: Request(2 * layers.start),
-                    count: 2 * layers.len() as u32,
-                }));
-            }
-            1 | 2 => (DATA, shared),
-            3 | 4 => (SAME_EXPERTS, own),
-            _ => return Err(()),
-        };
-        let second = step.is_multiple_of(2);
-        let left = match (overlap && !second, comm) {
-            (true, DATA) => {
-                let tensor = u64::from(self.params.tensor);
-                let reduced = self
-                    .layers_of_stage(stage)
-                    .map(|layer| self.layer_parameters(layer).0.div_ceil(tensor));
-                parameters.saturating_sub(reduced.sum())
-            }
-            (true, _) => 0,
-            (false, _) => parameters,
-        };
-        Ok(self.reductions(comm, left)[usize::from(second)].map(OpKind::Collective))
-    }
-
-    /// Step `step` of the samples; `Err` after the last one. File r of the job has the samples of data rank r.
-    fn samples(&self, rank: u32, iteration: u32, step: u32) -> Result<Option<OpKind>, ()> {
-        let (tensor, data, stage) = self.layout.place(rank);
-        let sequences = u64::from(self.params.micro_batches) * u64::from(self.params.micro_batch);
-        let bytes = sequences.saturating_mul(self.params.sample.0);
-        let reads = bytes > 0 && (tensor, stage) == (0, 0);
-        let file = u64::from(data);
-        let kind = match step {
-            0 => (iteration == 0).then_some(OpKind::Open { file }),
-            1 => Some(OpKind::Read {
-                file,
-                offset: u64::from(iteration).saturating_mul(bytes),
-                bytes,
-            }),
-            2 => (iteration + 1 == self.params.iterations).then_some(OpKind::Close { file }),
-            _ => return Err(()),
-        };
-        Ok(kind.filter(|_| reads))
-    }
-
-    /// Step `step` of a checkpoint; `Err` after the last one. The first data-parallel ranks, and ranks with separate
-    /// experts, write a file each.
-    fn checkpoint(&self, rank: u32, iteration: u32, step: u32) -> Result<Option<OpKind>, ()> {
-        let (_, data, stage) = self.layout.place(rank);
-        let interval = self.params.checkpoint_interval;
-        let due = interval > 0 && (iteration + 1).is_multiple_of(interval);
-        let (shared, own) = self.parameters(stage);
-        let parameters = u64::from(data == 0) * shared + u64::from(data < self.layout.expert) * own;
-        let bytes = parameters.saturating_mul(self.params.checkpoint.0);
-        // Files of samples come before those of checkpoints.
-        let number = u64::from(iteration) * self.layout.ranks() + u64::from(rank);
-        let file = u64::from(self.layout.data) + number;
-        let kind = match step {
-            0 => OpKind::Open { file },
-            1 => OpKind::Write { file, offset: 0, bytes },
-            2 => OpKind::Close { file },
-            _ => return Err(()),
-        };
-        Ok((due && bytes > 0).then_some(kind))
-    }
 }
 
 /// A combined send and receive, or the one that exists.
@@ -515,17 +412,15 @@ impl Program for Training {
             kind,
         };
         let op = loop {
-            let (iteration, part) = (turn / PARTS, turn % PARTS);
-            if iteration >= self.params.iterations {
-                return None;
-            }
+            let (number, part) = (turn / PARTS, turn % PARTS);
+            let execution = self.history.execution(number)?;
             if part == MARK {
                 (turn, pass, step) = (turn + 1, 0, 0);
-                break plain(OpKind::Mark { iteration });
+                break plain(OpKind::Mark { iteration: number });
             }
             let found = match part {
-                1 if pass >= passes => Err(()),
-                _ => self.at(rank, (iteration, part), [pass, step]),
+                PASSES if pass >= passes => Err(()),
+                _ => self.at(rank, (execution, part), [pass, step]),
             };
             match found {
                 Ok(Some(OpKind::Collective(collective))) if self.calls.of(&collective).is_some() => {
@@ -545,13 +440,30 @@ impl Program for Training {
                     (state, call, step) = (0, 0, step + 1);
                     break report(END);
                 }
+                Ok(Some(OpKind::Icollective { collective, .. })) if self.calls.of(&collective).is_some() => {
+                    let (nccl, comm) = (self.calls.of(&collective)?, collective.comm());
+                    let member = self.layout.group(rank, comm)?.member(rank)?;
+                    let begins = state == 0;
+                    let next = nccl.next_of_call((member, comm), cursor.op, [&mut state, &mut call]);
+                    if let Some(op) = next {
+                        break calls::beside(op, self.calls.streams(), begins);
+                    }
+                    (state, call, step) = (0, 0, step + 1);
+                }
+                Ok(Some(OpKind::WaitAll { .. })) if self.params.nccl.is_some() => {
+                    state += 1;
+                    if let Some(op) = calls::join(cursor.op, self.calls.streams(), state) {
+                        break op;
+                    }
+                    (state, step) = (0, step + 1);
+                }
                 Ok(found) => {
                     step += 1;
                     if let Some(kind) = found {
                         break plain(kind);
                     }
                 }
-                Err(()) if part == 1 && pass < passes => (pass, step) = (pass + 1, 0),
+                Err(()) if part == PASSES && pass < passes => (pass, step) = (pass + 1, 0),
                 Err(()) => (turn, pass, step) = (turn + 1, 0, 0),
             }
         };
@@ -560,8 +472,10 @@ impl Program for Training {
         Some(op)
     }
 
+    /// With overlap, the layers before those whose gradients are being reduced are known as well.
     fn look_ahead(&self) -> u32 {
-        self.calls.iter().map(Program::look_ahead).max().unwrap_or(256)
+        let of_a_call = self.calls.iter().map(Program::look_ahead).max().unwrap_or(256);
+        of_a_call.saturating_add(self.beside)
     }
 
     fn group(&self, rank: u32, comm: Comm) -> Option<Group> {
@@ -590,6 +504,8 @@ impl Program for Training {
             | OpKind::Recv { comm, .. }
             | OpKind::Sendrecv { comm, .. } => (*comm == Comm::WORLD).then_some(Parallelism::Pipeline),
             OpKind::WaitAll { .. } => Some(Parallelism::Data),
+            // Of a restart.
+            OpKind::Collective(Collective::Barrier { .. }) => None,
             OpKind::Collective(collective) | OpKind::Icollective { collective, .. } => {
                 Some(Training::parallelism_of(collective.comm()))
             }
@@ -598,7 +514,7 @@ impl Program for Training {
     }
 
     fn iterations(&self) -> Option<u32> {
-        Some(self.params.iterations)
+        Some(self.history.executions())
     }
 
     fn describe(&self) -> String {
@@ -659,9 +575,20 @@ impl Program for Training {
         } else {
             ""
         };
+        let failures = match self.history.failures() {
+            0 => String::new(),
+            count => {
+                let repeated = self.history.executions() - iterations;
+                format!(
+                    "; {}, after which {} again",
+                    counted(count, "failure"),
+                    counted(repeated, "iteration")
+                )
+            }
+        };
         format!(
             "{} of training {name} ({parameters} parameters): {tensor} tensor x {data} data x {pipeline} pipeline{groups}{experts} \
-             parallel, {} x {micro_batch} sequences, {}{by_nccl}{sends}",
+             parallel, {} x {micro_batch} sequences, {}{by_nccl}{sends}{failures}",
             counted(iterations, "iteration"),
             micro_batches,
             self.params.schedule.name(),

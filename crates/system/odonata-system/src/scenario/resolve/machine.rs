@@ -21,7 +21,7 @@ use crate::text_file::read_text;
 /// Most broken cables.
 const MOST_FAULTS: usize = 1 << 20;
 
-const CABLES: &str = "machine.cables";
+pub(super) const CABLES: &str = "machine.cables";
 const CABLES_EXPECTED: &str = "CSV with columns a, b, index, bandwidth, latency (docs/networks.md)";
 
 /// Maximum size of a graph file, in bytes.
@@ -138,7 +138,7 @@ pub(super) fn routers_of_a_group(key: &str, list: &[u32], layout: &Layout) -> Re
     Ok(())
 }
 
-/// Reads the file of cables with a bandwidth or latency of their own.
+/// Reads the file of cables that differ from their class.
 fn cables(file: Option<String>, read: ReadFile<'_>) -> Result<Option<CableFile>, Problem> {
     let Some(file) = file else { return Ok(None) };
     let (path, text) = read(&file);

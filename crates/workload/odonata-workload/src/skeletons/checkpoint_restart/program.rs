@@ -4,9 +4,9 @@ use odonata_units::Time;
 
 use super::super::{CheckpointFile, barrier, fsync};
 use super::CheckpointRestartParams;
-use super::failures::Failures;
 use super::state::{BROADCAST_STEPS, PLAN_WORDS, TAG_BITS, View, reports, slot, stage, verdict};
 use crate::program::Seen;
+use crate::skeletons::failures::Failures;
 use crate::{Comm, Cursor, Op, OpKind, Program, Source, Tag};
 
 /// The program of a job that may fail.

@@ -1,5 +1,7 @@
 use super::*;
 use crate::operations;
+use crate::skeletons::Parameters;
+use odonata_units::Bandwidth;
 use std::collections::BTreeMap;
 
 const ALL: [NcclCollective; 4] = [
@@ -199,6 +201,20 @@ fn meaningless_values_are_refused() {
         bad(&|params| (params.algorithm, params.collective) = (NcclAlgorithm::Tree, NcclCollective::AllGather)),
         "nccl.algorithm"
     );
+    let pat = |params: &mut NcclParams, collective| {
+        (params.algorithm, params.collective, params.gpus_per_host) = (NcclAlgorithm::Pat, collective, 1);
+    };
+    for collective in [NcclCollective::AllReduce, NcclCollective::Broadcast] {
+        assert_eq!(bad(&|params| pat(params, collective)), "nccl.algorithm");
+    }
+    let refused = |change: &dyn Fn(&mut NcclParams)| {
+        bad(&|params| {
+            pat(params, NcclCollective::ReduceScatter);
+            change(params);
+        })
+    };
+    assert_eq!(refused(&|params| params.gpus_per_host = 4), "nccl.gpus_per_host");
+    assert_eq!(refused(&|params| params.protocol = NcclProtocol::Ll), "nccl.protocol");
     assert_eq!(bad(&|params| params.channels = 0), "nccl.channels");
     assert_eq!(bad(&|params| params.channels = 65), "nccl.channels");
     let good = |change: &dyn Fn(&mut NcclParams)| {
@@ -524,6 +540,54 @@ fn nccl_chooses_by_size_hosts_and_network() {
         (params.algorithm, params.protocol) = (NcclAlgorithm::Auto, NcclProtocol::Auto);
     });
     assert_eq!((gather.algorithm, gather.protocol), (ring, NcclProtocol::Simple));
+}
+
+/// With one GPU per host, few bytes go by parallel aggregated trees: 8 + log2 p 14 / 3.5 + 2.8 p us and n / (0.75 B), many by
+/// rings: 8.4 + (p - 1) 14 us and n / (B p / (p - 1)), or by LL with the network's latency of trees, 5 us.
+#[test]
+fn one_gpu_per_host_prefers_aggregated_trees() {
+    let of = |ranks: u32, bytes: u64, algorithm, protocol| {
+        let wanted = NcclParams {
+            collective: NcclCollective::AllGather,
+            bytes: Bytes(bytes).into(),
+            gpus_per_host: 1,
+            ..NcclParams::default()
+        };
+        tuning::estimate(&wanted, ranks, (algorithm, protocol))
+            .unwrap()
+            .estimate_us
+    };
+    let (ring, pat) = (NcclAlgorithm::Ring, NcclAlgorithm::Pat);
+    let (n, p) = (f64::from(1 << 20), 64.0);
+    for (algorithm, protocol, expected) in [
+        (pat, NcclProtocol::Simple, 8.0 + 6.0 * 4.0 + 2.8 * p + n / (0.75 * 50e3)),
+        (
+            ring,
+            NcclProtocol::Simple,
+            8.4 + (p - 1.0) * 14.0 + n / (50e3 * p / (p - 1.0)),
+        ),
+        (
+            ring,
+            NcclProtocol::Ll,
+            6.6 + (p - 1.0) * 5.0 + n / (20.4e3 * p / (p - 1.0)),
+        ),
+    ] {
+        let found = of(64, 1 << 20, algorithm, protocol);
+        assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
+    }
+    let chosen = |collective, bytes: u64, gpus: u32| {
+        let found = params(collective, bytes, 64, |params| {
+            (params.algorithm, params.protocol) = (NcclAlgorithm::Auto, NcclProtocol::Auto);
+            params.gpus_per_host = gpus;
+        });
+        found.algorithm
+    };
+    for collective in [NcclCollective::AllGather, NcclCollective::ReduceScatter] {
+        assert_eq!(chosen(collective, 1 << 20, 1), pat);
+        assert_eq!(chosen(collective, 4 << 30, 1), ring);
+        assert_eq!(chosen(collective, 1 << 20, 8), ring);
+    }
+    assert_ne!(chosen(NcclCollective::AllReduce, 1 << 20, 1), pat);
 }
 
 /// What is chosen is written out, and is chosen again.

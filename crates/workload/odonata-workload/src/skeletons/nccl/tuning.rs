@@ -8,6 +8,7 @@
 //! |---|---|---|---|
 //! | ring | base + (s - s_n) l_i + s_n l_n, for large all-reduces between hosts 1.4 times | the slower of NVLink and the interfaces of a host | x p / s |
 //! | tree | base + 2 ((g - 1) l_i + log2 h l_n) | 0.92 of that, at most a bound per channel | x 1/2 |
+//! | PAT | base + log2 h l_n / 3.5 + 2.8 p | 0.75 of that | as it is |
 //! | NVLS | l_i + 2 log2 h l_n | | the part of NVLink that switches reach; on several hosts at most 5/6 of the interfaces, half of that on more than two |
 //!
 //! Constants are those of Hopper GPUs with NVLink, and of hosts with Intel processors. NCCL leaves switches out in domains
@@ -32,7 +33,12 @@ pub(super) struct Choice {
     pub estimate_us: f64,
 }
 
-const ALGORITHMS: [NcclAlgorithm; 3] = [NcclAlgorithm::Ring, NcclAlgorithm::Tree, NcclAlgorithm::Nvls];
+const ALGORITHMS: [NcclAlgorithm; 4] = [
+    NcclAlgorithm::Ring,
+    NcclAlgorithm::Tree,
+    NcclAlgorithm::Nvls,
+    NcclAlgorithm::Pat,
+];
 const PROTOCOLS: [NcclProtocol; 3] = [NcclProtocol::Ll, NcclProtocol::Ll128, NcclProtocol::Simple];
 
 /// Most GPUs of a host whose switches sum.
@@ -46,6 +52,8 @@ fn latencies_us(algorithm: NcclAlgorithm, protocol: NcclProtocol) -> (f64, f64, 
         (NcclAlgorithm::Tree, NcclProtocol::Ll128) => (14.0, 1.25, 8.5),
         (NcclAlgorithm::Tree, _) => (8.4, 4.0, 14.0),
         (NcclAlgorithm::Nvls, _) => (0.0, 25.0, 20.9),
+        // Steps between hosts only: there is one GPU in each.
+        (NcclAlgorithm::Pat, _) => (8.0, 4.0, 14.0),
         (_, NcclProtocol::Ll) => (6.6, 0.6, 2.7),
         (_, NcclProtocol::Ll128) => (14.0, 1.9, 4.0),
         _ => (8.4, 3.4, 14.0),
@@ -82,6 +90,10 @@ const TREE_SHARES: [[f64; 23]; 3] = [
 /// Share of the interfaces' bandwidth that sums by switches reach between hosts.
 const NVLS_NETWORK_SHARE: f64 = 5.0 / 6.0;
 
+/// Time per rank of parallel aggregated trees, in us, and the share of the bandwidth of links that they reach.
+const PAT_LINEAR_US: f64 = 2.8;
+const PAT_SHARE: f64 = 0.75;
+
 /// Factor of the latency of large all-reduces by rings between hosts.
 const RING_PLATEAU: f64 = 1.4;
 
@@ -113,7 +125,16 @@ pub(super) fn estimate(
     (algorithm, protocol): (NcclAlgorithm, NcclProtocol),
 ) -> Option<Choice> {
     let is_all_reduce = params.collective == NcclCollective::AllReduce;
-    if algorithm != NcclAlgorithm::Ring && !is_all_reduce {
+    let is_of_pat = matches!(
+        params.collective,
+        NcclCollective::AllGather | NcclCollective::ReduceScatter
+    );
+    let has_it = match algorithm {
+        NcclAlgorithm::Ring => true,
+        NcclAlgorithm::Pat => is_of_pat && protocol == NcclProtocol::Simple && params.gpus_per_host == 1 && ranks > 1,
+        _ => is_all_reduce,
+    };
+    if !has_it {
         return None;
     }
     let gpus = params.gpus_per_host.clamp(1, ranks.max(1));
@@ -124,7 +145,11 @@ pub(super) fn estimate(
         return None;
     }
     let (p, g, h) = (f64::from(ranks.max(1)), f64::from(gpus), f64::from(hosts));
-    let (base, inside, network) = latencies_us(algorithm, protocol);
+    let (base, inside, mut network) = latencies_us(algorithm, protocol);
+    if gpus == 1 {
+        // With one GPU per host NCCL takes the latency of trees.
+        network = latencies_us(NcclAlgorithm::Tree, protocol).2;
+    }
     let is_simple = protocol == NcclProtocol::Simple;
     // The simple protocol waits for a flush as well.
     let trips = if is_simple { 2.0 } else { 1.0 };
@@ -145,6 +170,7 @@ pub(super) fn estimate(
         + match algorithm {
             NcclAlgorithm::Tree => 2.0 * ((g - 1.0) * inside + levels * between),
             NcclAlgorithm::Nvls => inside + 2.0 * levels * between,
+            NcclAlgorithm::Pat => levels * between / 3.5 + p * PAT_LINEAR_US,
             _ => (steps - between_hosts) * inside + between_hosts * between,
         };
 
@@ -182,6 +208,7 @@ pub(super) fn estimate(
             };
             alone.min(outside * NVLS_NETWORK_SHARE)
         }
+        NcclAlgorithm::Pat => link * PAT_SHARE,
         _ => {
             let bus = match protocol {
                 NcclProtocol::Ll => (link * 0.5).min(MOST_LL[size]),

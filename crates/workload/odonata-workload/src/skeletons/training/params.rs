@@ -5,9 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::layout::Layout;
-use super::{DATA, Model, SAME_EXPERTS, Schedule, Sizes, TENSOR, Training};
+use super::{DATA, Failures, Model, SAME_EXPERTS, Schedule, Sizes, TENSOR, Training};
 use crate::Program;
-use crate::skeletons::{NcclParams, Parameters};
+use crate::skeletons::{NcclParams, OfJob, Parameters};
 
 /// The reduction of gradients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -118,7 +118,7 @@ pub struct TrainingParams {
     pub overlap_gradients: bool,
     /// All-reduces, reduce-scatters and all-gathers by NCCL's channels and algorithms, with the keys of the workload
     /// `nccl` except `collective`, `bytes`, `iterations` and `compute`; {} has their defaults. `algorithm` is that of
-    /// all-reduces; hosts must have equal parts of each group. Default: one ring of messages.
+    /// all-reduces, "pat" that of the others; hosts must have equal parts of each group. Default: one ring of messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nccl: Option<Box<NcclParams>>,
     /// Size of an element of activations and gradients, e.g. "2 B" for bfloat16.
@@ -148,6 +148,10 @@ pub struct TrainingParams {
     /// Checkpoint size per parameter. Default: "14 B", bfloat16 and Adam's three numbers of 4 B.
     #[default(Bytes(14))]
     pub checkpoint: Bytes,
+    /// Failures, each of which makes the job go back to its last checkpoint, e.g. { after = [7], restart = "60 s" } or
+    /// { mean = 200.0 }. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failures: Option<Failures>,
 }
 
 /// Largest of the sizes: products of them fit into 64 bits.
@@ -223,11 +227,6 @@ impl TrainingParams {
             let key = format!("{at}.nccl.{name}");
             return Err(Problem::new(key, "follows from the training", "no such key"));
         }
-        if self.overlap_gradients {
-            let problem = "collectives of NCCL are not reduced beside computation";
-            let expected = "false, or no table nccl";
-            return Err(Problem::new(format!("{at}.overlap_gradients"), problem, expected));
-        }
         let gpus = odonata_units::within(format!("{at}.nccl.gpus_per_host"), nccl.gpus_per_host, 1, 1 << 20)?;
         let layout = self.layout();
         for (comm, name) in [(TENSOR, "tensor"), (DATA, "data"), (SAME_EXPERTS, "equal expert")] {
@@ -260,6 +259,12 @@ impl TrainingParams {
 }
 
 impl Parameters for TrainingParams {
+    fn of_job(&mut self, job: OfJob) {
+        if let Some(failures) = &mut self.failures {
+            failures.seed.fill(job.seed);
+        }
+    }
+
     fn resolve(&mut self, at: &str, ranks: u32) -> Result<(), Problem> {
         let key = |name: &str| format!("{at}.{name}");
         let published = self.model.map(Model::sizes);
@@ -383,6 +388,7 @@ impl Parameters for TrainingParams {
         odonata_units::within(key("element"), self.element, Bytes(1), Bytes(64))?;
         odonata_units::within(key("checkpoint"), self.checkpoint, Bytes(0), Bytes(1 << 20))?;
         odonata_units::within(key("sample"), self.sample, Bytes(0), Bytes(1 << 40))?;
+        self.resolve_failures(at)?;
         self.check_nccl(at, ranks)
     }
 

@@ -9,19 +9,19 @@ use odonata_units::{SplitMix64, Time};
 use crate::Arrival;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Failures {
+pub(in crate::skeletons) struct Failures {
     mean: Time,
     seed: u64,
 }
 
 impl Failures {
     /// Failures with a mean gap of `mean`, at least 1 us.
-    pub(super) fn new(mean: Time, seed: u64) -> Self {
+    pub(in crate::skeletons) fn new(mean: Time, seed: u64) -> Self {
         Failures { mean, seed }
     }
 
     /// The first failure after `time`; [`Time::BEYOND`] stands for never.
-    pub(super) fn after(&self, time: Time) -> Time {
+    pub(in crate::skeletons) fn after(&self, time: Time) -> Time {
         let mut span = time.0 / self.mean.0;
         loop {
             let Some(start) = span.checked_mul(self.mean.0).filter(|&start| start < Time::BEYOND.0) else {
