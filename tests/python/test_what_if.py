@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from conftest import ROOT
 from sweep_cases import points, sweep_file
-from test_batch import MACHINE, put
+from batch_cases import MACHINE, put
 
 import odonata
 from odonata.answers.compare_sweeps import SweepComparison

@@ -22,10 +22,19 @@ pub(crate) struct Other {
     pub class: u8,
 }
 
+impl Other {
+    /// Its load where it has its rate.
+    fn load(&self) -> f64 {
+        self.weight * self.wants
+    }
+}
+
 /// Computes rates; keeps its memory.
 #[derive(Debug, Default)]
 pub(crate) struct Meeting {
     others: Vec<Other>,
+    /// Others that count with their mean loads.
+    rest: Vec<Other>,
 }
 
 impl Meeting {
@@ -42,94 +51,80 @@ impl Meeting {
         if self.others.iter().any(|other| other.class != own.class) {
             return self.rate_among_classes(own, capacity, sharing);
         }
-        let (most, weight) = (own.wants, own.weight);
-        let load = |other: &Other| other.weight * other.wants;
-        let mut left = capacity;
-        if self.others.len() > MOST {
-            self.others.sort_by(|a, b| load(b).total_cmp(&load(a)));
-            let rest = self.others.drain(MOST..);
-            left -= rest.map(|other| load(&other) * other.active).sum::<f64>();
-        }
-        let left = left.max(0.0);
-        // Max-min fairness satisfies the smallest rates first.
-        self.others.sort_by(|a, b| a.wants.total_cmp(&b.wants));
-        let mut mean = 0.0;
-        for set in 0..1_u32 << self.others.len() {
-            let is_in = |place: usize| set >> place & 1 == 1;
-            let mut probability = 1.0;
-            let mut open = weight;
-            for (place, other) in self.others.iter().enumerate() {
-                if is_in(place) {
-                    probability *= other.active;
-                    open += other.weight;
-                } else {
-                    probability *= 1.0 - other.active;
-                }
-            }
-            if probability <= 0.0 {
-                continue;
-            }
-            let mut left = left;
-            for (place, other) in self.others.iter().enumerate() {
-                if !is_in(place) {
-                    continue;
-                }
-                if other.wants * open >= left {
-                    break;
-                }
-                left -= other.weight * other.wants;
-                open -= other.weight;
-            }
-            mean += probability * most.min(left / open);
-        }
-        mean
+        let rest = self.set_aside().iter().map(|other| other.load() * other.active);
+        let left = (capacity - rest.sum::<f64>()).max(0.0);
+        mean_over_sets(&self.others, own, |_| true, |_| left)
     }
 
     /// The same where others have another class.
     fn rate_among_classes(&mut self, own: Wish, capacity: f64, sharing: &Sharing) -> f64 {
-        let load = |other: &Other| other.weight * other.wants;
         let class = |other: &Other| usize::from(other.class);
         let mut always = Loads::default();
-        if self.others.len() > MOST {
-            self.others.sort_by(|a, b| load(b).total_cmp(&load(a)));
-            for other in self.others.drain(MOST..) {
-                always[class(&other)] += load(&other) * other.active;
-            }
+        for other in self.set_aside() {
+            always[class(&other)] += other.load() * other.active;
         }
         let always_own = always[usize::from(own.class)];
         always[usize::from(own.class)] += own.weight * own.wants;
-        self.others.sort_by(|a, b| a.wants.total_cmp(&b.wants));
-        let mut mean = 0.0;
-        for set in 0..1_u32 << self.others.len() {
-            let is_in = |place: usize| set >> place & 1 == 1;
-            let (mut probability, mut loads, mut open) = (1.0, always, own.weight);
-            for (place, other) in self.others.iter().enumerate() {
-                if is_in(place) {
-                    probability *= other.active;
-                    loads[class(other)] += load(other);
-                    open += if other.class == own.class { other.weight } else { 0.0 };
-                } else {
-                    probability *= 1.0 - other.active;
-                }
+        let left = |set: u32| {
+            let mut loads = always;
+            for other in members(&self.others, set) {
+                loads[class(other)] += other.load();
             }
-            if probability <= 0.0 {
-                continue;
-            }
-            let mut left = (sharing.part(capacity, &loads, own.class) - always_own).max(0.0);
-            for (place, other) in self.others.iter().enumerate() {
-                if !is_in(place) || other.class != own.class {
-                    continue;
-                }
-                if other.wants * open >= left {
-                    break;
-                }
-                left -= other.weight * other.wants;
-                open -= other.weight;
-            }
-            mean += probability * own.wants.min(left / open);
-        }
-        mean
+            (sharing.part(capacity, &loads, own.class) - always_own).max(0.0)
+        };
+        mean_over_sets(&self.others, own, |other| other.class == own.class, left)
     }
+
+    /// Keeps the [`MOST`] others with the largest loads, sorted by their rates; returns the rest.
+    fn set_aside(&mut self) -> &[Other] {
+        self.rest.clear();
+        if self.others.len() > MOST {
+            self.others.sort_by(|a, b| b.load().total_cmp(&a.load()));
+            self.rest.extend(self.others.drain(MOST..));
+        }
+        self.others.sort_by(|a, b| a.wants.total_cmp(&b.wants));
+        &self.rest
+    }
+}
+
+/// The others in a set, of which each bit stands for one.
+fn members(others: &[Other], set: u32) -> impl Iterator<Item = &Other> {
+    others
+        .iter()
+        .enumerate()
+        .filter(move |&(place, _)| set >> place & 1 == 1)
+        .map(|(_, other)| other)
+}
+
+/// The mean rate of a demand over all sets of active others, which are sorted by the rates that they would take.
+///
+/// In each set the demands that `shares` names divide what `left` says max-min fairly: the smallest rates first.
+fn mean_over_sets(others: &[Other], own: Wish, shares: impl Fn(&Other) -> bool, left: impl Fn(u32) -> f64) -> f64 {
+    let mut mean = 0.0;
+    for set in 0..1_u32 << others.len() {
+        let (mut probability, mut open) = (1.0, own.weight);
+        for (place, other) in others.iter().enumerate() {
+            if set >> place & 1 == 1 {
+                probability *= other.active;
+                open += if shares(other) { other.weight } else { 0.0 };
+            } else {
+                probability *= 1.0 - other.active;
+            }
+        }
+        if probability <= 0.0 {
+            continue;
+        }
+        let mut left = left(set);
+        for other in members(others, set).filter(|other| shares(other)) {
+            if other.wants * open >= left {
+                break;
+            }
+            left -= other.load();
+            open -= other.weight;
+        }
+        mean += probability * own.wants.min(left / open);
+    }
+    mean
 }
 
 #[cfg(test)]
