@@ -61,7 +61,7 @@ impl Meeting {
         let class = |other: &Other| usize::from(other.class);
         let mut always = Loads::default();
         for other in self.set_aside() {
-            always[class(&other)] += other.load() * other.active;
+            always[class(other)] += other.load() * other.active;
         }
         let always_own = always[usize::from(own.class)];
         always[usize::from(own.class)] += own.weight * own.wants;
