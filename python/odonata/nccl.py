@@ -1,9 +1,9 @@
 """Collectives of NCCL in rank programs: the operations of one rank, step by step and channel by channel.
 
 The model is that of the workload `nccl` (docs/training.md): rings, double binary trees, the switches of
-hosts or parallel aggregated trees, on several channels, chunk by chunk, with one of NCCL's protocols. All ranks of the communicator make
-the same call. It begins when the operations before it on stream 0 are complete, and the operations after it
-on stream 0 begin when it has ended.
+hosts or parallel aggregated trees, on several channels, chunk by chunk, with one of NCCL's protocols. All
+ranks of the communicator make the same call. It begins when the operations before it on stream 0 are
+complete, and the operations after it on stream 0 begin when it has ended.
 
 >>> from odonata.operations import compute
 >>> def step(rank, ranks, gradient=1 << 20):
