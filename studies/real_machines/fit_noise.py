@@ -3,9 +3,9 @@
     fit_noise.py lumi        up to an hour: ten thousand short runs
 
 It fits a random delay of each call, and one source of detours of exponential durations. The data are the
-ratios of p10 and p90 to the median, of the points marked `fitted` up to 64 KiB: longer ones depend on the noise
-of the network and of the memory. Noise also delays the median: `mpi.send_delay` is lowered until the simulated
-median is that without noise.
+ratios of p10 and p90 to the median, of the points marked `fitted` up to 64 KiB: longer ones depend on the
+noise of the network and of the memory. Noise also delays the median: `mpi.send_delay` is lowered until the
+simulated median is that without noise.
 
 The first guess is in `python/odonata/machines/data/noise.toml`; the answer goes there by hand.
 Exit code: 0; 2 if the arguments are wrong.

@@ -7,9 +7,9 @@ import math
 
 import pyarrow as pa
 import pytest
+from batch_cases import MACHINE, put
 from conftest import ROOT
 from sweep_cases import points, sweep_file
-from batch_cases import MACHINE, put
 
 import odonata
 from odonata.answers.compare_sweeps import SweepComparison
