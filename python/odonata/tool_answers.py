@@ -512,6 +512,8 @@ class Agreement(TypedDict):
     """Number of points."""
     median_ratio: Number
     """Median of simulated / measured."""
+    p90_ratio: Number | None
+    """The same of the 90th percentiles; null without noise."""
     mean_factor: Number
     """Geometric mean of the factor of error, at least 1."""
     within_20_percent: Number
@@ -537,9 +539,15 @@ class ValidatedPoint(TypedDict):
     measured_s: Number
     """Median of the measured times."""
     simulated_s: Number
-    """Simulated time, without other jobs."""
+    """Simulated time, without other jobs; with noise the median of the repetitions."""
     ratio: Number
     """simulated / measured."""
+    measured_p90_s: Number
+    """90th percentile of the measured times."""
+    simulated_p90_s: Number | None
+    """90th percentile of the repetitions; null without noise."""
+    p90_ratio: Number | None
+    """simulated_p90_s / measured_p90_s; null without noise."""
 
 
 @declared

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import statistics
@@ -9,8 +10,10 @@ import statistics
 import pytest
 
 import odonata
+from odonata.base.json_types import check
 from odonata.machines import hosts, measured, validation
 from odonata.scenario import agreement
+from odonata.tool_answers import Validation
 
 
 @pytest.mark.parametrize("machine", measured.MACHINES)
@@ -60,12 +63,47 @@ def test_agreement_is_counted_by_collective_and_size():
         assert point["ratio"] == point["simulated_s"] / point["measured_s"]
 
 
+@pytest.mark.parametrize("machine", measured.MACHINES)
+def test_measured_percentiles_are_in_order_and_noise_is_of_the_table_mpi(machine):
+    assert all(p.p10_s <= p.median_s <= p.p90_s for p in measured.points(machine))
+    assert set(measured.noise(machine)) == {"mpi.call_jitter", "mpi.noise", "mpi.send_delay"}
+
+
+def test_a_delay_of_each_call_spreads_a_message_by_its_percentiles():
+    """A broadcast between two ranks has a uniform delay at its root: p90 - p10 is 0.8 of the range."""
+    point = next(p for p in measured.points("fugaku") if p.collective == "allreduce" and p.bytes == 4)
+    jitter = {"mpi.call_jitter": {"min": "0 ns", "max": "100 ns"}}
+    one = dataclasses.replace(point, ranks=2, collective="bcast", algorithm="binomial_over", bytes=1024)
+    alone = validation.simulate(one, "fugaku", {})
+    times = validation.repeated(one, "fugaku", {**jitter, "mpi.eager_threshold": "none"}, 400)
+    assert alone is not None
+    assert times is not None
+    low, median, high = validation.percentiles(times)
+    # The standard error of a decile of 400 uniform samples is 1.5% of the range, of the median 2.5%.
+    assert [low - alone, median - alone, high - alone] == pytest.approx([10e-9, 50e-9, 90e-9], abs=8e-9)
+
+
+def test_with_noise_percentiles_are_compared():
+    answer = odonata.validate("fugaku", largest=32, most_ranks=8, noise=True)
+    check(answer, Validation)
+    assert answer == odonata.validate("fugaku", largest=32, most_ranks=8, noise=True)
+    for point in answer["points"]:
+        assert point["simulated_p90_s"] > point["simulated_s"]
+        assert point["p90_ratio"] == point["simulated_p90_s"] / point["measured_p90_s"]
+    for group in answer["groups"]:
+        assert 0.8 < group["p90_ratio"] / group["median_ratio"] < 1.2
+    silent = odonata.validate("fugaku", largest=32, most_ranks=8)
+    assert {one["p90_ratio"] for one in (*silent["points"], *silent["groups"])} == {None}
+
+
 def test_the_table_names_fitted_and_given_points(shell):
     done = shell("validate", "fugaku", "--largest", "32 B", "--points")
     assert done.code == 0, done.err
     assert "fitted" in done.out
     assert "given, not fitted" in done.out
     assert "2025_03_26___19_49_06" in done.out
+    assert "p90" not in done.out
+    assert "p90 ratio" in shell("validate", "fugaku", "--largest", "32 B", "--most-ranks", "8", "--noise").out
     answer = json.loads(shell("validate", "fugaku", "--largest", "32 B", "--json").out)
     assert answer["preset"] == "fugaku"
     assert answer["not_repeated"] == ["allgather default-linear"]

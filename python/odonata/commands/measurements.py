@@ -202,14 +202,14 @@ def calibrate(
 
 
 def _validate(
-    preset: str, *, largest: str | None, most_ranks: int | None, points: bool, as_json: bool
+    preset: str, *, largest: str | None, most_ranks: int | None, noise: bool, points: bool, as_json: bool
 ) -> Shown:
     most = None if largest is None else _size(largest)
     from odonata.running.progress import TextLine
 
     with interrupts.raised(), TextLine() as show:
         answer = _validation(
-            preset, most, most_ranks, lambda number, points: show(f"{number} of {points} points")
+            preset, most, most_ranks, noise, lambda number, points: show(f"{number} of {points} points")
         )
     return Shown(answer, lambda: _show_validation(answer, points=points))
 
@@ -225,6 +225,7 @@ def _validation(
     preset: str,
     largest: int | None,
     most_ranks: int | None,
+    noise: bool,
     announce: Callable[[int, int], None] | None = None,
 ) -> Validation:
     if preset not in MACHINES:
@@ -234,13 +235,17 @@ def _validation(
             value=preset,
             expected=f"one of {', '.join(MACHINES)}",
         )
-    return validation.validate(preset, {}, largest=largest, most_ranks=most_ranks, announce=announce)
+    return validation.validate(
+        preset, {}, largest=largest, most_ranks=most_ranks, noise=noise, announce=announce
+    )
 
 
 def _show_validation(answer: Validation, *, points: bool) -> None:
     out = console()
+    noise = any(row["p90_ratio"] is not None for row in answer["groups"])
+    p90 = ["p90 ratio"] if noise else []
     page = table(
-        "points", "collective", "sizes", "number", "median ratio", "mean factor", "within 20%", left=3
+        "points", "collective", "sizes", "number", "median ratio", *p90, "mean factor", "within 20%", left=3
     )
     for row in answer["groups"]:
         page.add_row(
@@ -249,6 +254,7 @@ def _show_validation(answer: Validation, *, points: bool) -> None:
             row["size"],
             str(row["points"]),
             f"{row['median_ratio']:.2f}",
+            *_ratio(row["p90_ratio"]),
             f"{row['mean_factor']:.2f}",
             f"{100 * row['within_20_percent']:.0f}%",
         )
@@ -256,7 +262,7 @@ def _show_validation(answer: Validation, *, points: bool) -> None:
     if points:
         say(out, "")
         page = table(
-            "run", "collective", "algorithm", "ranks", "size", "measured", "simulated", "ratio", left=3
+            "run", "collective", "algorithm", "ranks", "size", "measured", "simulated", "ratio", *p90, left=3
         )
         for one in answer["points"]:
             page.add_row(
@@ -268,10 +274,15 @@ def _show_validation(answer: Validation, *, points: bool) -> None:
                 duration(one["measured_s"]),
                 duration(one["simulated_s"]),
                 f"{one['ratio']:.2f}",
+                *_ratio(one["p90_ratio"]),
             )
         show_table(out, page)
     if answer["not_repeated"]:
         say(out, "", f"Not repeated, for want of the algorithm: {', '.join(answer['not_repeated'])}")
+
+
+def _ratio(value: float | None) -> list[str]:
+    return [] if value is None else [f"{value:.2f}"]
 
 
 @command(
@@ -280,20 +291,26 @@ def _show_validation(answer: Validation, *, points: bool) -> None:
     Repeats measured collectives on the nodes that they ran on, without other jobs. Prints the ratio of
     simulated and measured times by collective and size: for the points that the costs of the preset were
     fitted to, and for all others (docs/calibrate.md). Long messages take minutes; --largest leaves them out.
+    With --noise each point is repeated 21 times with the fitted noise of the machine, and 90th percentiles
+    are compared too.
     """,
     terminal=_validate,
     preset=argument("PRESET", "lumi, leonardo or fugaku.", str),
     largest=option("Leave out larger sizes.", metavar="SIZE", default=None),
     most_ranks=option("Leave out runs on more ranks.", metavar="N", type=int, least=1, default=None),
+    noise=switch("Simulate the fitted noise of the machine; compare 90th percentiles, too."),
     points=switch("Print every point, too."),
 )
-def validate(preset: str, *, largest: int | None = None, most_ranks: int | None = None) -> Validation:
+def validate(
+    preset: str, *, largest: int | None = None, most_ranks: int | None = None, noise: bool = False
+) -> Validation:
     """Compares a preset with measured times of its machine.
 
     Args:
         preset: "lumi", "leonardo" or "fugaku".
         largest: Largest size in bytes. Default: all.
         most_ranks: Leave out runs on more ranks. Default: none.
+        noise: Repeat each point 21 times with the fitted noise of the machine; compare 90th percentiles, too.
 
     Raises:
         InputError: There are no measured times of the preset.
@@ -302,4 +319,4 @@ def validate(preset: str, *, largest: int | None = None, most_ranks: int | None 
     >>> odonata.validate("fugaku", largest=256)["groups"][-1]["points"] > 0
     True
     """
-    return _validation(preset, largest, most_ranks)
+    return _validation(preset, largest, most_ranks, noise)

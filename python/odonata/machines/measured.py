@@ -1,7 +1,7 @@
 """Measured collectives and ping-pongs, the nodes they ran on, and the workload that repeats each.
 
-The tables in `data` give medians of the raw samples of PICO (HLC-Lab/pico, MIT License), and values read from
-the figures of De Sensi et al., SC 2024. A sample is the maximum over ranks.
+The tables in `data` give medians and percentiles of the raw samples of PICO (HLC-Lab/pico, MIT License), and
+values read from the figures of De Sensi et al., SC 2024. A sample is the maximum over ranks.
 
 `bytes` is the vector of reductions and broadcasts, and the whole result of gathers and all-gathers. It is
 what the root of a scatter has, what a rank of an all-to-all sends in all, and the input of a reduce-scatter.
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import csv
 import functools
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,9 @@ class Point:
     algorithm: str
     segment_bytes: int | None
     bytes: int
+    p10_s: float
     median_s: float
+    p90_s: float
     #: `fitted` or `given`.
     split: str
     allocation: str
@@ -72,7 +75,9 @@ def points(machine: str) -> tuple[Point, ...]:
             algorithm=row["algorithm"],
             segment_bytes=int(row["segment_bytes"]) if row["segment_bytes"] else None,
             bytes=int(row["bytes"]),
+            p10_s=float(row["p10_us"]) * 1e-6,
             median_s=float(row["median_us"]) * 1e-6,
+            p90_s=float(row["p90_us"]) * 1e-6,
             split=row["set"],
             allocation=row["allocation"],
             flags=row["flags"],
@@ -90,6 +95,12 @@ def ping_pongs(machine: str) -> tuple[PingPong, ...]:
         for row in _rows("point_to_point.csv")
         if row["machine"] == machine
     )
+
+
+def noise(machine: str) -> dict[str, Any]:
+    """The fitted noise of a machine, as overrides of a scenario."""
+    found = tomllib.loads((DATA / "noise.toml").read_text(encoding="utf-8"))[machine]
+    return {f"mpi.{key}": value for key, value in found.items()}
 
 
 @functools.cache

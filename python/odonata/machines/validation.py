@@ -35,6 +35,33 @@ def simulate(point: Point, preset: str, overrides: Mapping[str, Any]) -> float |
     return max(ends)
 
 
+#: Repetitions with noise, each with a seed of its own. More of them change a percentile by less than 1%.
+REPETITIONS = 21
+
+
+def repeated(
+    point: Point, preset: str, overrides: Mapping[str, Any], repetitions: int = REPETITIONS
+) -> list[float] | None:
+    """The times of repetitions of `point`, each alone and with a seed of its own, sorted."""
+    found = []
+    for seed in range(1, repetitions + 1):
+        time = simulate(point, preset, {**overrides, "seed": seed})
+        if time is None:
+            return None
+        found.append(time)
+    return sorted(found)
+
+
+def percentiles(samples: list[float]) -> tuple[float, float, float]:
+    """The 10th, 50th and 90th percentile of at least two samples, interpolated.
+
+    >>> percentiles([1.0, 2.0, 3.0])
+    (1.2, 2.0, 2.8)
+    """
+    tenths = statistics.quantiles(samples, n=10, method="inclusive")
+    return tenths[0], tenths[4], tenths[8]
+
+
 #: Pairs of hosts at the distances of measured ping-pongs.
 PAIRS = {
     "lumi": {
@@ -77,9 +104,14 @@ def validate(
     *,
     largest: int | None = None,
     most_ranks: int | None = None,
+    noise: bool = False,
     announce: Callable[[int, int], None] | None = None,
 ) -> Validation:
-    """Repeats the measured points of `preset`, up to `largest` bytes and `most_ranks` ranks."""
+    """Repeats the measured points of `preset`, up to `largest` bytes and `most_ranks` ranks.
+
+    With `noise`, each point is repeated with the fitted noise of the machine.
+    """
+    keys = {**(measured.noise(preset) if noise else {}), **overrides}
     wanted = [
         point
         for point in measured.points(preset)
@@ -90,10 +122,11 @@ def validate(
     for number, point in enumerate(wanted):
         if announce is not None:
             announce(number, len(wanted))
-        simulated = simulate(point, preset, overrides)
-        if simulated is None:
+        samples = repeated(point, preset, keys, REPETITIONS if noise else 1)
+        if samples is None:
             unknown[f"{point.collective} {point.algorithm}"] = None
             continue
+        simulated, p90 = statistics.median(samples), percentiles(samples)[2] if noise else None
         found.append(
             {
                 "run": point.run,
@@ -105,13 +138,16 @@ def validate(
                 "measured_s": point.median_s,
                 "simulated_s": simulated,
                 "ratio": simulated / point.median_s,
+                "measured_p90_s": point.p90_s,
+                "simulated_p90_s": p90,
+                "p90_ratio": None if p90 is None else p90 / point.p90_s,
             }
         )
-    groups: dict[tuple[bool, str, str], list[float]] = {}
+    groups: dict[tuple[bool, str, str], list[ValidatedPoint]] = {}
     for one in found:
         for collective in (one["collective"], "all"):
             for size in (size_class(one["bytes"]), "all"):
-                groups.setdefault((one["fitted"], collective, size), []).append(one["ratio"])
+                groups.setdefault((one["fitted"], collective, size), []).append(one)
     order = sorted(groups, key=lambda key: (not key[0], key[1] == "all", key[1], SIZES.index(key[2])))
     return {
         "preset": preset,
@@ -131,14 +167,17 @@ def size_class(size: int) -> str:
     return next(name for name, most in CLASSES.items() if most is None or size <= most)
 
 
-def _agreement(key: tuple[bool, str, str], ratios: list[float]) -> Agreement:
+def _agreement(key: tuple[bool, str, str], points: list[ValidatedPoint]) -> Agreement:
     fitted, collective, size = key
+    ratios = [one["ratio"] for one in points]
+    p90_ratios = [one["p90_ratio"] for one in points if one["p90_ratio"] is not None]
     return {
         "fitted": fitted,
         "collective": collective,
         "size": size,
         "points": len(ratios),
         "median_ratio": statistics.median(ratios),
+        "p90_ratio": statistics.median(p90_ratios) if p90_ratios else None,
         "mean_factor": math.exp(statistics.fmean(abs(math.log(ratio)) for ratio in ratios)),
         "within_20_percent": sum(abs(ratio - 1) <= 0.2 for ratio in ratios) / len(ratios),
     }
