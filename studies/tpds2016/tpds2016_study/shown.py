@@ -10,11 +10,8 @@ _BLUEGENE = "[figure](../../docs/figures/tpds2016-bluegene.svg)"
 _BOOKSIM = "[validation](../../docs/validation.md)"
 _PROGRAMS = 'make study-tpds2016 WHAT="full --store"'
 _MACHINES = 'make study-tpds2016 WHAT="machines --store"'
-_SMALL = (
-    "1,728 ranks (Crystal Router 1,250) instead of 10,000 to 110,592: seven machines and routings, of "
-    "which one takes 2 to 103 minutes of CPU at full size"
-)
-_ALSO = _SMALL + "; AMG also with its 13,824 ranks and half of its bytes"
+_SMALL = "1,728 ranks (Crystal Router 1,250), [scaled](APPENDIX.md#programs-and-scaling)"
+_ALSO = _SMALL + "; AMG also with its 13,824"
 
 SHOWN = (
     Shown(
