@@ -149,6 +149,18 @@ impl Channels {
         self.layouts[(router - self.first_router) as usize]
     }
 
+    /// Whether a front packet of a router waits for a virtual channel of its output, and whether one has it.
+    #[inline(always)]
+    pub(super) fn stages<M: Mode>(&self, layout: RouterLayout) -> (bool, bool) {
+        let (mut waiting, mut active) = (0, 0);
+        for word in layout.first_word..layout.first_word + layout.words() {
+            let sets = self.sets.trusted::<M>(word);
+            waiting |= sets.occupied & !sets.active;
+            active |= sets.active;
+        }
+        (waiting != 0, active != 0)
+    }
+
     /// The sets that `vc` belongs to, and its bit there.
     #[inline(always)]
     pub(super) fn edit_sets<M: Mode>(&mut self, layout: RouterLayout, vc: u32) -> (&mut VcSets, u64) {

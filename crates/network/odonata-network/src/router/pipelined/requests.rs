@@ -60,8 +60,14 @@ impl Pipelined {
         outcome: &mut CycleOutcome,
     ) {
         if self.common {
-            self.allocate_switch::<M>(shared, layout, subcycle, outcome);
-            self.allocate_vcs::<M>(shared, layout, subcycle, outcome);
+            // Most steps have work for one of the two allocators only.
+            let (waiting, active) = self.channels.stages::<M>(layout);
+            if active {
+                self.allocate_switch::<M>(shared, layout, subcycle, outcome);
+            }
+            if waiting {
+                self.allocate_vcs::<M>(shared, layout, subcycle, outcome);
+            }
         } else {
             self.step_of_any_settings::<M>(shared, router, layout, subcycle, outcome);
         }
