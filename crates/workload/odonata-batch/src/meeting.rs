@@ -23,18 +23,23 @@ pub(crate) struct Other {
 }
 
 impl Other {
-    /// Its load where it has its rate.
+    /// Its load on the link.
     fn load(&self) -> f64 {
         self.weight * self.wants
     }
+}
+
+/// Whether the other at `place` is active in `set`.
+fn is_in(set: u32, place: usize) -> bool {
+    set >> place & 1 == 1
 }
 
 /// Computes rates; keeps its memory.
 #[derive(Debug, Default)]
 pub(crate) struct Meeting {
     others: Vec<Other>,
-    /// Others that count with their mean loads.
-    rest: Vec<Other>,
+    /// The probability and the weight of each set of active others: bit `n` of its place stands for other `n`.
+    sets: Vec<(f64, f64)>,
 }
 
 impl Meeting {
@@ -51,80 +56,76 @@ impl Meeting {
         if self.others.iter().any(|other| other.class != own.class) {
             return self.rate_among_classes(own, capacity, sharing);
         }
-        let rest = self.set_aside().iter().map(|other| other.load() * other.active);
-        let left = (capacity - rest.sum::<f64>()).max(0.0);
-        mean_over_sets(&self.others, own, |_| true, |_| left)
+        let mut always = 0.0;
+        self.keep_most(|other| always += other.load() * other.active);
+        let left = (capacity - always).max(0.0);
+        self.mean_of_sets(own, |_, _| left, |_| true)
     }
 
     /// The same where others have another class.
     fn rate_among_classes(&mut self, own: Wish, capacity: f64, sharing: &Sharing) -> f64 {
         let class = |other: &Other| usize::from(other.class);
         let mut always = Loads::default();
-        for other in self.set_aside() {
-            always[class(other)] += other.load() * other.active;
-        }
+        self.keep_most(|other| always[class(&other)] += other.load() * other.active);
         let always_own = always[usize::from(own.class)];
         always[usize::from(own.class)] += own.weight * own.wants;
-        let left = |set: u32| {
+        let left = |others: &[Other], set| {
             let mut loads = always;
-            for other in members(&self.others, set) {
-                loads[class(other)] += other.load();
+            for (place, other) in others.iter().enumerate() {
+                if is_in(set, place) {
+                    loads[class(other)] += other.load();
+                }
             }
             (sharing.part(capacity, &loads, own.class) - always_own).max(0.0)
         };
-        mean_over_sets(&self.others, own, |other| other.class == own.class, left)
+        self.mean_of_sets(own, left, |other| other.class == own.class)
     }
 
-    /// Keeps the [`MOST`] others with the largest loads, sorted by their rates; returns the rest.
-    fn set_aside(&mut self) -> &[Other] {
-        self.rest.clear();
+    /// Keeps the [`MOST`] others with the largest loads, in ascending order of their rates; passes the rest to
+    /// `count`.
+    fn keep_most(&mut self, count: impl FnMut(Other)) {
         if self.others.len() > MOST {
             self.others.sort_by(|a, b| b.load().total_cmp(&a.load()));
-            self.rest.extend(self.others.drain(MOST..));
+            self.others.drain(MOST..).for_each(count);
         }
         self.others.sort_by(|a, b| a.wants.total_cmp(&b.wants));
-        &self.rest
     }
-}
 
-/// The others in a set, of which each bit stands for one.
-fn members(others: &[Other], set: u32) -> impl Iterator<Item = &Other> {
-    others
-        .iter()
-        .enumerate()
-        .filter(move |&(place, _)| set >> place & 1 == 1)
-        .map(|(_, other)| other)
-}
-
-/// The mean rate of a demand over all sets of active others, which are sorted by the rates that they would take.
-///
-/// In each set the demands that `shares` names divide what `left` says max-min fairly: the smallest rates first.
-fn mean_over_sets(others: &[Other], own: Wish, shares: impl Fn(&Other) -> bool, left: impl Fn(u32) -> f64) -> f64 {
-    let mut mean = 0.0;
-    for set in 0..1_u32 << others.len() {
-        let (mut probability, mut open) = (1.0, own.weight);
-        for (place, other) in others.iter().enumerate() {
-            if set >> place & 1 == 1 {
-                probability *= other.active;
-                open += if shares(other) { other.weight } else { 0.0 };
-            } else {
-                probability *= 1.0 - other.active;
+    /// The mean rate of `own` over all sets of active others: in each, `own` shares `left` of the link with the members
+    /// for which `shares` holds, max-min fairly.
+    fn mean_of_sets(&mut self, own: Wish, left: impl Fn(&[Other], u32) -> f64, shares: impl Fn(&Other) -> bool) -> f64 {
+        let Meeting { others, sets } = self;
+        sets.clear();
+        sets.push((1.0, own.weight));
+        for other in others.iter() {
+            let weight = if shares(other) { other.weight } else { 0.0 };
+            for without in 0..sets.len() {
+                let (probability, open) = sets[without];
+                sets[without].0 = probability * (1.0 - other.active);
+                sets.push((probability * other.active, open + weight));
             }
         }
-        if probability <= 0.0 {
-            continue;
-        }
-        let mut left = left(set);
-        for other in members(others, set).filter(|other| shares(other)) {
-            if other.wants * open >= left {
-                break;
+        let mut mean = 0.0;
+        for (set, &(probability, mut open)) in (0_u32..).zip(sets.iter()) {
+            if probability <= 0.0 {
+                continue;
             }
-            left -= other.load();
-            open -= other.weight;
+            let mut left = left(others, set);
+            // Max-min fairness satisfies the smallest rates first.
+            for (place, other) in others.iter().enumerate() {
+                if !is_in(set, place) || !shares(other) {
+                    continue;
+                }
+                if other.wants * open >= left {
+                    break;
+                }
+                left -= other.load();
+                open -= other.weight;
+            }
+            mean += probability * own.wants.min(left / open);
         }
-        mean += probability * own.wants.min(left / open);
+        mean
     }
-    mean
 }
 
 #[cfg(test)]

@@ -157,23 +157,7 @@ impl<'a> Lower<'a> {
                         span,
                     );
                 }
-                let mark = self.expressions.scopes.len();
-                let sources = self.expressions.set(sources, Role::Source);
-                self.expressions.scopes.mark_source(mark);
-                let messages = self.expressions.message(message);
-                self.expressions.detaches(message, false);
-                let targets = self.expressions.set(targets, Role::Target);
-                self.expressions.close(mark);
-                let site = self.site(&[&sources, &targets], &[]);
-                self.emit(
-                    span,
-                    InstKind::Multicast {
-                        site,
-                        sources,
-                        targets,
-                        messages,
-                    },
-                );
+                self.multicast(span, sources, message, targets);
             }
             StmtKind::Reduce { sources, what, to } => self.reduce(span, sources, what, to.as_ref()),
         }

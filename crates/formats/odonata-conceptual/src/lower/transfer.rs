@@ -2,30 +2,42 @@
 
 use super::super::ast::{self, ReduceTo};
 use super::super::diagnostic::Span;
-use super::super::ir::{Expr, InstKind, Receive, Send, Tasks};
+use super::super::ir::{Expr, InstKind, Messages, Receive, Send, Tasks};
 use super::Lower;
 use super::expression::Place;
 use super::tasks::{Role, declares, mentions};
 
 impl<'a> Lower<'a> {
-    pub(super) fn send(&mut self, span: Span, send: &'a ast::Send) {
-        let ast::Send {
-            sources,
-            asynchronous,
-            message,
-            unsuspecting,
-            targets,
-            receive,
-        } = send;
-        let asynchronous = *asynchronous;
+    /// The two sets and the messages of a statement that sends. The variables of the sources stay in scope; the caller
+    /// closes it.
+    fn sent(
+        &mut self,
+        sources: &'a ast::Tasks,
+        message: &'a ast::Message,
+        asynchronous: bool,
+        targets: &'a ast::Tasks,
+    ) -> (Tasks, Messages, Tasks) {
         let mark = self.expressions.scopes.len();
         let sources = self.expressions.set(sources, Role::Source);
         self.expressions.scopes.mark_source(mark);
         let messages = self.expressions.message(message);
         self.expressions.detaches(message, asynchronous);
         let targets = self.expressions.set(targets, Role::Target);
+        (sources, messages, targets)
+    }
+
+    pub(super) fn send(&mut self, span: Span, send: &'a ast::Send) {
+        let &ast::Send {
+            asynchronous,
+            ref message,
+            unsuspecting,
+            ref receive,
+            ..
+        } = send;
+        let mark = self.expressions.scopes.len();
+        let (sources, messages, targets) = self.sent(&send.sources, message, asynchronous, &send.targets);
         let mut as_received = None;
-        if !*unsuspecting {
+        if !unsuspecting {
             let mut tag = messages.tag.clone();
             let mut receives_asynchronously = asynchronous;
             if let Some(receive) = receive {
@@ -59,6 +71,29 @@ impl<'a> Lower<'a> {
                 asynchronous,
                 receive: as_received,
             }),
+        );
+    }
+
+    /// A MULTICASTS; it always blocks.
+    pub(super) fn multicast(
+        &mut self,
+        span: Span,
+        sources: &'a ast::Tasks,
+        message: &'a ast::Message,
+        targets: &'a ast::Tasks,
+    ) {
+        let mark = self.expressions.scopes.len();
+        let (sources, messages, targets) = self.sent(sources, message, false, targets);
+        self.expressions.close(mark);
+        let site = self.site(&[&sources, &targets], &[]);
+        self.emit(
+            span,
+            InstKind::Multicast {
+                site,
+                sources,
+                targets,
+                messages,
+            },
         );
     }
 
