@@ -35,7 +35,7 @@ def simulate(point: Point, preset: str, overrides: Mapping[str, Any]) -> float |
     return max(ends)
 
 
-#: Repetitions with noise, each with a seed of its own. More of them change a percentile by less than 1%.
+#: Repetitions with noise, each with a seed of its own.
 REPETITIONS = 21
 
 

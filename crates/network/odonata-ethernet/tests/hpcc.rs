@@ -2,7 +2,6 @@
 
 mod rig;
 
-use odonata_engine::{Pause, Sequential, Time};
 use odonata_ethernet::settings::{Control, Hpcc, Transport};
 use odonata_units::Bytes;
 use rig::Case;
@@ -31,20 +30,9 @@ fn incast(senders: u32, bytes: u64, set: impl FnOnce(&mut Hpcc)) -> Case {
     case
 }
 
-/// Utilization and mean queue in bytes at the link to the target, from 20 ms to 40 ms. The share of marked packets with a
-/// ramp from 0 to 1 MB is the mean queue in MB: senders do not look at marks.
+/// Utilization and mean queue in bytes at the link to the target, from 20 ms to 40 ms: senders do not look at marks.
 fn at_rest(case: &Case) -> (f64, f64) {
-    let topology = case.tree.topology();
-    let mut run = Sequential::new(case.part(0..topology.routers()));
-    let mut at = |ms: u64| {
-        assert_eq!(run.run(Time(ms * 1_000_000_000), u64::MAX), Pause::TimeLimit);
-        let mut counters = run.model().ethernet.port_counters();
-        let port = *counters.nth(topology.node_port(0) as usize).unwrap();
-        (port.data as f64, port.marked as f64, port.busy.0 as f64)
-    };
-    let (before, after) = (at(20), at(40));
-    let queue = (after.1 - before.1) / (after.0 - before.0) * 1e6;
-    ((after.2 - before.2) / 20e9, queue)
+    case.measured(0, 20..40)
 }
 
 /// N flows rest at U = eta + N W_AI / (r T), with W_AI = r T (1 - eta) / 100 by default. Below 1 there is hardly a queue:

@@ -2,7 +2,7 @@
 
 mod rig;
 
-use odonata_engine::{Pause, Sequential, Time};
+use odonata_engine::Time;
 use odonata_ethernet::settings::Control;
 use odonata_units::Bytes;
 use rig::Case;
@@ -37,20 +37,11 @@ fn incast(senders: u32, gbps: f64, increase: f64, (base, range): (f64, f64)) -> 
         settings.queue = Bytes(16_000_000).into();
         (settings.ecn_low, settings.ecn_high) = (Bytes(0).into(), Bytes(1_000_000).into());
     });
-    let topology = case.tree.topology();
-    let mut run = Sequential::new(case.part(0..topology.routers()));
-    let mut at = |ms: u64| {
-        assert_eq!(run.run(Time(ms * 1_000_000_000), u64::MAX), Pause::TimeLimit);
-        let mut counters = run.model().ethernet.port_counters();
-        let port = *counters.nth(topology.node_port(0) as usize).unwrap();
-        (port.data as f64, port.marked as f64, port.busy.0 as f64)
-    };
-    let (before, after) = (at(40), at(80));
-    let found = (after.1 - before.1) / (after.0 - before.0) * 1e6;
+    let (utilization, found) = case.measured(0, 40..80);
     let ps_per_byte = 8e-3 / gbps;
     let round_trip = 8.0 + 4.0 * (4150.0 + 64.0) * ps_per_byte;
     let expected = queue(f64::from(senders), 4150.0, 1.0 / ps_per_byte, (base, range, round_trip));
-    (found, expected, (after.2 - before.2) / 40e9)
+    (found, expected, utilization)
 }
 
 #[test]

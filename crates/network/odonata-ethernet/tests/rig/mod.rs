@@ -94,6 +94,22 @@ impl Case {
         let senders = (0..parts).map(|part| others(part).map(|other| (other, Time(1_000_000))).collect());
         Partition::new(bounds, senders.collect()).unwrap()
     }
+
+    /// Utilization and mean queue in bytes at the link to `node` within `span`, in milliseconds. With a marking ramp from 0
+    /// to 1 MB the share of marked packets is the mean queue in MB, if senders do not look at marks.
+    pub(crate) fn measured(&self, node: u32, span: Range<u64>) -> (f64, f64) {
+        let topology = self.tree.topology();
+        let mut run = Sequential::new(self.part(0..topology.routers()));
+        let mut at = |ms: u64| {
+            assert_eq!(run.run(Time(ms * 1_000_000_000), u64::MAX), Pause::TimeLimit);
+            let mut counters = run.model().ethernet.port_counters();
+            let port = *counters.nth(topology.node_port(node) as usize).unwrap();
+            (port.data as f64, port.marked as f64, port.busy.0 as f64)
+        };
+        let (before, after) = (at(span.start), at(span.end));
+        let queue = (after.1 - before.1) / (after.0 - before.0) * 1e6;
+        ((after.2 - before.2) / ((span.end - span.start) as f64 * 1e9), queue)
+    }
 }
 
 struct Uniform(Bandwidth);
