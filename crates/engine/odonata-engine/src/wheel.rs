@@ -3,7 +3,7 @@
 //! A push links an event into a bucket, a pop costs a share of a small sort: about half the cost of a binary heap at
 //! the event densities of a packet network. The queue has three parts:
 //!
-//! - the *open bucket*, sorted, popped from its end; a late push into it is an insertion;
+//! - the [*open bucket*](OpenBucket), sorted; a late push into it is an insertion;
 //! - the *wheel*: [`BUCKETS`] unsorted buckets by default, of `2^shift` ps each, with a bitmap of the occupied ones. A
 //!   bucket is a linked list through the [slots](Slots) of all events; the slot freed last is used first, so it is
 //!   still in cache;
@@ -13,15 +13,16 @@
 //! The bucket width follows the measured density, aiming at [`TARGET`] events per opened bucket. It does not affect the
 //! order.
 
+mod open_bucket;
 mod overflow;
 mod slots;
 
 use crate::saved::{Damaged, Loader, Saver};
 use crate::state::cell_mut;
 use crate::{Cell, Key, Lp, NIL, Plain, Saved, Time};
+use open_bucket::{OpenBucket, WIDTH_BITS};
 use overflow::Overflow;
 use slots::Slots;
-use std::cmp::Reverse;
 
 /// Default number of buckets. A bucket takes 4 bytes.
 pub const BUCKETS: usize = 8192;
@@ -32,7 +33,7 @@ const TARGET: u64 = 10;
 /// Opened buckets between two measurements of the density; fewer for fewer buckets, where a fitting width matters more.
 const REFIT_EVERY: u64 = 4096;
 /// Bounds of the bucket width: 16 ps and 16 ns.
-const SHIFTS: std::ops::RangeInclusive<u32> = 4..=14;
+const SHIFTS: std::ops::RangeInclusive<u32> = 4..=WIDTH_BITS;
 
 /// A pending event.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -75,28 +76,10 @@ impl<E> Scheduled<E> {
     }
 }
 
-/// An event of the open bucket. Its rank is beside it: with a clock, many events have the same time.
-#[derive(Clone, Copy, Debug)]
-struct Opened {
-    time: Time,
-    order: u64,
-    /// The slot of the event.
-    slot: u32,
-}
-
-impl Opened {
-    /// [`Scheduled::rank`] as one number, which is compared without a branch.
-    #[inline(always)]
-    fn rank(&self) -> u128 {
-        u128::from(self.time.0) << 64 | u128::from(self.order)
-    }
-}
-
 /// The queue. Events come out in order of (time, sender, sequence).
 #[derive(Debug)]
 pub struct Wheel<E> {
-    /// The events of the open bucket, the latest first.
-    open: Vec<Opened>,
+    open: OpenBucket,
     /// Absolute number of the open bucket (time >> shift).
     position: u64,
     /// Per bucket: the slot of its first event, or [`NIL`].
@@ -135,7 +118,7 @@ impl<E: Copy> Wheel<E> {
     pub fn with_buckets(buckets: usize) -> Self {
         let buckets = buckets.next_power_of_two().max(64);
         let mut wheel = Wheel {
-            open: Vec::new(),
+            open: OpenBucket::new(),
             position: 0,
             heads: vec![NIL; buckets],
             slots: Slots::new(),
@@ -175,7 +158,7 @@ impl<E: Copy> Wheel<E> {
 
     /// All pending events, in arbitrary order.
     pub fn iter(&self) -> impl Iterator<Item = &Scheduled<E>> {
-        let open = self.open.iter().map(|opened| self.slots.get(opened.slot));
+        let open = self.open.slots().map(|slot| self.slots.get(slot));
         let in_wheel = self.heads.iter().flat_map(|&head| self.slots.list(head));
         open.chain(in_wheel).chain(self.overflow.iter())
     }
@@ -213,14 +196,13 @@ impl<E: Copy> Wheel<E> {
             return self.overflow.push(item);
         }
         if bucket <= self.position {
-            let slot = self.slots.insert(item, NIL);
-            let opened = Opened {
-                time: item.time,
-                order: item.order,
-                slot,
-            };
-            let at = self.open.partition_point(|other| other.rank() > opened.rank());
-            return self.open.insert(at, opened);
+            if !self.open.insert(&mut self.slots, item) {
+                // Begins again with the earliest event, near which no other can be too far from it.
+                let first = self.open.first().map_or(time, |(first, _)| first.min(time));
+                self.rebuild(first.0 >> self.shift, self.shift);
+                self.place(time, order, lp, event);
+            }
+            return;
         }
         let place = (bucket & self.mask) as usize;
         self.heads[place] = self.slots.insert(item, self.heads[place]);
@@ -229,8 +211,8 @@ impl<E: Copy> Wheel<E> {
 
     /// The time of the next event. Opens no bucket, so that pushing an earlier event stays cheap.
     pub fn next_time(&self) -> Option<Time> {
-        if let Some(opened) = self.open.last() {
-            return Some(opened.time);
+        if let Some((first, _)) = self.open.first() {
+            return Some(first);
         }
         match self.next_occupied() {
             Some(bucket) => {
@@ -253,8 +235,8 @@ impl<E: Copy> Wheel<E> {
         if self.open.is_empty() && !self.advance(bound) {
             return None;
         }
-        let opened = self.open.last().filter(|opened| opened.time < bound)?;
-        Some(self.slots.get(opened.slot))
+        let (first, slot) = self.open.first()?;
+        (first < bound).then(|| self.slots.get(slot))
     }
 
     /// Removes and returns the first event if it is before `bound`. Opens no bucket that begins at `bound` or later.
@@ -269,8 +251,8 @@ impl<E: Copy> Wheel<E> {
         if self.open.is_empty() && !self.advance(bound) {
             return None;
         }
-        let opened = *self.open.last()?;
-        if opened.time >= bound {
+        let (time, slot) = self.open.first()?;
+        if time >= bound {
             return None;
         }
         self.open.pop();
@@ -281,7 +263,7 @@ impl<E: Copy> Wheel<E> {
             self.slots.prefetch(next);
             self.fetched = next;
         }
-        Some(self.slots.free(opened.slot))
+        Some(self.slots.free(slot))
     }
 
     /// Opens the next occupied bucket, unless it begins at `bound` or later; `false` if there is none.
@@ -315,7 +297,8 @@ impl<E: Copy> Wheel<E> {
         self.position = bucket;
         let place = (bucket & self.mask) as usize;
         self.occupied[place / 64] &= !(1 << (place % 64));
-        self.open(place);
+        let head = std::mem::replace(&mut self.heads[place], NIL);
+        self.open.fill(Time(bucket << self.shift), &self.slots, head);
         if self.horizon + (1 << self.stretch) - self.position <= self.mask + 1 {
             self.refill();
         }
@@ -327,25 +310,6 @@ impl<E: Copy> Wheel<E> {
         };
         self.slots.prefetch(self.fetched);
         true
-    }
-
-    /// Opens a bucket, after the open one has been emptied.
-    #[inline(always)]
-    fn open(&mut self, place: usize) {
-        let (open, slots) = (&mut self.open, &self.slots);
-        let mut slot = std::mem::replace(&mut self.heads[place], NIL);
-        while slot != NIL {
-            let (item, next) = slots.linked(slot);
-            open.push(Opened {
-                time: item.time,
-                order: item.order,
-                slot,
-            });
-            slot = next;
-        }
-        if open.len() > 1 {
-            open.sort_unstable_by_key(|opened| Reverse(opened.rank()));
-        }
     }
 
     /// Moves events from the overflow into the span of the wheel, after the span has advanced.
@@ -368,14 +332,8 @@ impl<E: Copy> Wheel<E> {
             let rank = (key.time, order(key));
             let bucket = key.time.0 >> self.shift;
             if bucket <= self.position {
-                let slots = &mut self.slots;
-                let first = self.open.partition_point(|opened| slots.get(opened.slot).rank() > rank);
-                let mut others = self.open[first..].iter();
-                let at = first
-                    + others
-                        .position(|opened| slots.get(opened.slot).lp == lp)
-                        .expect("what is removed is there");
-                let removed = slots.free(self.open.remove(at).slot);
+                let slot = self.open.remove(&self.slots, rank, lp);
+                let removed = self.slots.free(slot);
                 assert_eq!(removed.rank(), rank, "what is removed is there");
             } else if bucket < self.horizon {
                 let place = (bucket & self.mask) as usize;
@@ -434,14 +392,19 @@ impl<E: Copy> Wheel<E> {
         if shift == self.shift {
             return;
         }
+        // Keeps the time, so no event lies before the open bucket.
+        self.rebuild((self.position << self.shift) >> shift, shift);
+    }
+
+    /// Begins again at bucket `position` of `2^shift` ps.
+    fn rebuild(&mut self, position: u64, shift: u32) {
         let all: Vec<Scheduled<E>> = self.iter().copied().collect();
         self.open.clear();
         self.heads.fill(NIL);
         self.slots.free_all();
         self.fetched = NIL;
         self.occupied.fill(0);
-        // Keeps the time, so no event lies before the open bucket.
-        self.begin((self.position << self.shift) >> shift, shift);
+        self.begin(position, shift);
         for item in all {
             self.place(item.time, item.order, item.lp, item.event);
         }
@@ -475,131 +438,4 @@ impl<E: Copy> Default for Wheel<E> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::random::{Purpose, Stream};
-    use std::cmp::Reverse;
-    use std::collections::BinaryHeap;
-
-    fn drain(wheel: &mut Wheel<u32>) -> Vec<(u64, u64)> {
-        std::iter::from_fn(|| wheel.pop())
-            .map(|item| (item.time.0, item.order))
-            .collect()
-    }
-
-    fn key(time: u64, sender: u32, sequence: u32) -> Key {
-        Key {
-            time: Time(time),
-            sender,
-            sequence,
-        }
-    }
-
-    #[test]
-    fn ties_come_out_by_sender_then_sequence_whatever_the_insertion_order() {
-        let mut keys: Vec<Key> = (0..3).flat_map(|s| (0..3).map(move |q| key(5_000, s, q))).collect();
-        let mut random = Stream::new(3, 0, Purpose::Host);
-        let mut expected: Option<Vec<(u64, u64)>> = None;
-        for _ in 0..50 {
-            random.shuffle(&mut keys);
-            let mut wheel = Wheel::new();
-            for &k in &keys {
-                wheel.push(Scheduled::new(0, k, 0));
-            }
-            let order = drain(&mut wheel);
-            assert!(order.is_sorted());
-            assert_eq!(expected.get_or_insert_with(|| order.clone()), &order);
-        }
-    }
-
-    /// Against a sorted reference: random pushes and pops over densities from ps to ms exercise the open bucket, the
-    /// wheel, the overflow and refits.
-    #[test]
-    fn order_equals_a_binary_heap_over_random_pushes_and_pops() {
-        for (seed, spread) in [(1u64, 1_000u64), (2, 1_000_000), (3, 10_000_000_000), (4, 40)] {
-            for buckets in [BUCKETS, 64] {
-                against_a_heap(seed, spread, buckets);
-            }
-        }
-    }
-
-    /// Removes events from the open bucket, the wheel and the overflow.
-    #[test]
-    fn removed_events_do_not_occur_and_all_others_do() {
-        for spread in [40, 100_000, 10_000_000_000] {
-            let mut random = Stream::new(spread, 0, Purpose::Host);
-            let mut wheel = Wheel::with_buckets(64);
-            let mut all = Vec::new();
-            for i in 0..2_000u32 {
-                // Some events are equal except for their receivers, some completely.
-                let (lp, sequence) = (random.below(2), i / 4);
-                let at = 1 + (random.unit().powi(4) * spread as f64) as u64;
-                all.push((lp, key(at, 3, sequence)));
-                wheel.push(Scheduled::new(lp, key(at, 3, sequence), 0));
-            }
-            all.sort_by_key(|&(lp, key)| (key, lp));
-            for _ in 0..500 {
-                wheel.pop();
-            }
-            let (mut gone, kept): (Vec<_>, Vec<_>) = all[500..].iter().partition(|_| random.below(3) == 0);
-            random.shuffle(&mut gone);
-            wheel.remove_all(gone.into_iter());
-            assert_eq!(wheel.len(), kept.len());
-            let kept: Vec<_> = kept.iter().map(|(_, key)| (key.time.0, order(*key))).collect();
-            assert_eq!(drain(&mut wheel), kept, "{spread}");
-        }
-    }
-
-    /// Many sources on a large machine, each with one event ahead, exponentially distributed: at first 200 events per
-    /// bucket, over 10,000 buckets.
-    #[test]
-    fn a_dense_queue_takes_little_more_memory_than_its_events() {
-        let mut random = Stream::new(1, 0, Purpose::Host);
-        let mut later = |now: u64| now + 1 + (-500_000.0 * (1.0 - random.unit()).ln()) as u64;
-        let mut wheel = Wheel::new();
-        for i in 0..100_000 {
-            wheel.push(Scheduled::new(0, key(later(0), i, 0), i));
-        }
-        for i in 0..1_000_000 {
-            let now = wheel.pop().expect("each is followed by another").time.0;
-            wheel.push(Scheduled::new(0, key(later(now), i, 1), i));
-        }
-        let held = wheel.slots.capacity() + wheel.open.capacity() + wheel.overflow.iter().count();
-        assert!(held < 5 * wheel.len(), "{held}");
-    }
-
-    fn against_a_heap(seed: u64, spread: u64, buckets: usize) {
-        let mut random = Stream::new(seed, 0, Purpose::Host);
-        let mut wheel = Wheel::with_buckets(buckets);
-        let mut reference = BinaryHeap::new();
-        let mut now = 0;
-        for i in 0..60_000u32 {
-            if random.below(100) < 52 {
-                let delay = 1 + (random.unit().powi(4) * spread as f64) as u64;
-                wheel.push(Scheduled::new(0, key(now + delay, i % 7, i), i));
-                reference.push(Reverse((now + delay, u64::from(i % 7) << 32 | u64::from(i))));
-                continue;
-            }
-            let first = reference.peek().map(|&Reverse((time, _))| time);
-            if i % 5 == 0 {
-                assert_eq!(wheel.next_time(), first.map(Time));
-            }
-            // Mostly too early, exactly then, or just late enough.
-            let bound = match i % 3 {
-                0 => u64::MAX,
-                1 => now + u64::from(random.below(3)) * spread / 8,
-                _ => first.unwrap_or(0) + u64::from(random.below(2)),
-            };
-            let expected = first
-                .is_some_and(|time| time < bound)
-                .then(|| reference.pop())
-                .flatten();
-            let got = wheel.pop_before(Time(bound)).map(|item| (item.time.0, item.order));
-            assert_eq!(got, expected.map(|Reverse(k)| k));
-            now = got.map_or(now, |k| k.0);
-        }
-        let rest: Vec<_> = std::iter::from_fn(|| reference.pop()).map(|Reverse(k)| k).collect();
-        assert_eq!(drain(&mut wheel), rest);
-        assert!(wheel.is_empty());
-    }
-}
+mod tests;
