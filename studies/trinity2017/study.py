@@ -28,7 +28,7 @@ from pathlib import Path
 from trinity2017_study import logs, measures, page  # isort: skip
 
 import matplotlib
-from study_tools import command, pages, parquet, verdicts
+from study_tools import command, cost, pages, parquet, verdicts
 
 #: The smaller runs of phase II, which are not stored.
 QUICK = "quick"
@@ -53,6 +53,8 @@ def main() -> int:
     verdicts.write_csv(folder / "claims.csv", judged)
     if arguments.store and arguments.what != QUICK and found.outcome == "completed":
         parquet.write(page.DATA / f"{arguments.what}.parquet", measures.Run, runs)
+        if arguments.what in page.LARGE:
+            cost.keep(page.COSTS, cost.of_sweep(folder, lambda results: measures.of_results(results).name))
         print(f"kept: {page.DATA}")
     return command.end(found)
 

@@ -216,7 +216,8 @@ def test_every_point_is_right_and_all_compute_nodes_have_a_job(name):
         ranks = [job["ranks"] for job in point.scenario["jobs"]]
         # The authors' background traffic leaves some nodes idle.
         assert sum(ranks) <= groups * 360 if authors else sum(ranks) == groups * 360
-        assert point.baselines == ([] if name == "daly" else ["checkpoint", "background"])
+        alone = [] if name in ("daly", "whole", "authors-whole") else ["checkpoint", "background"]
+        assert point.baselines == alone
         # Blocks, and the overhead and the seek of each, are scaled alike: 20 us and 2.5 ms for 1 MB.
         block = measures.size(point.scenario["storage"]["manager"]["block"])
         rate = point.scenario["storage"]["device"]["model"]["rate"]
@@ -226,8 +227,9 @@ def test_every_point_is_right_and_all_compute_nodes_have_a_job(name):
             # Records of 16 MiB go with blocks of 1 MB.
             (checkpoint,) = point.scenario["jobs"][0]["workload"].values()
             assert measures.size(checkpoint["record"]) / block == pytest.approx(16.777216)
-    sizes = {"quick": 24, "full": 60, "scales": 15, "whole": 1, "daly": 10}
-    assert len(found) == (sizes | {"authors-quick": 24, "authors": 60, "authors-scales": 2})[name]
+    sizes = {"quick": 24, "full": 60, "scales": 21, "whole": 6, "daly": 10}
+    sizes |= {"authors-quick": 24, "authors": 60, "authors-scales": 2, "authors-whole": 1}
+    assert len(found) == sizes[name]
 
 
 def test_the_experiment_on_seeks_changes_nothing_but_seeks():
@@ -273,6 +275,47 @@ def test_the_scale_of_a_run_is_that_of_its_settings():
     smaller = dataclasses.replace(authors, checkpoint_bytes=2.0**29)
     assert page.scale(smaller.scale) == "64"
     assert not page.at_full_scale(smaller)
+
+
+def test_a_run_without_baselines_has_the_background_alone_of_the_largest_other_run():
+    without = a_run(
+        512, "contiguous", "minimal", "nearest", latency_mean_alone_s=0.0, latency_max_alone_s=0.0
+    )
+    small, large = (
+        dataclasses.replace(
+            without, checkpoint_bytes=size, latency_mean_alone_s=alone, latency_max_alone_s=2 * alone
+        )
+        for size, alone in ((1e9, 1e-6), (31.25e9, 1.5e-6))
+    )
+    other = dataclasses.replace(large, nodes=1024, latency_mean_alone_s=9e-6)
+    filled, kept = measures.with_alone([without, small], [large, small, other])
+    assert (filled.latency_mean_alone_s, filled.latency_max_alone_s) == (1.5e-6, 3e-6)
+    assert dataclasses.replace(filled, latency_mean_alone_s=0.0, latency_max_alone_s=0.0) == without
+    assert kept == small
+
+
+def test_cells_are_judged_at_each_scale_and_compared_with_the_whole():
+    """Two configurations, small and whole; in one small one the worst packet is too slow."""
+    whole = [a_run(nodes, "random-node", "minimal", "nearest") for nodes in (512, 8192)]
+    alone = whole[0].latency_max_alone_s
+    whole = [dataclasses.replace(run, latency_max_s=10 * alone) for run in whole]
+    small = [
+        dataclasses.replace(run, checkpoint_bytes=31.25e9, latency_max_s=times * alone)
+        for run, times in zip(whole, (10, 100), strict=True)
+    ]
+    # Only one configuration ran at scale 16.
+    table = page.cell_table([*whole, *small, dataclasses.replace(small[0], checkpoint_bytes=31.25e9 / 16)])
+    assert table.header == ["claim", "scale 1", "scale 1/32"]
+    rows = {row[0]: row[1:] for row in table.rows}
+    assert rows["`nearest-minimal-worst`"] == ["holds in part (1 of 2)", "holds (2 of 2)"]
+    assert rows["`mean-alone`"] == ["holds (2 of 2)"] * 2
+    # Pairs of routings or buffers, which are not among these.
+    assert "`adaptive-longer`" not in rows
+    last = table.rows[-1]
+    count = len(table.rows) - 1
+    differ = sum(row[1] != row[2] for row in table.rows[:-1])
+    assert 1 <= differ <= 2
+    assert last[1:] == [f"{count - differ} of {count}", f"{count} of {count}"]
 
 
 def test_kept_rows_come_back_as_they_were(tmp_path):

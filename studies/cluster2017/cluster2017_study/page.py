@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from study_tools import pages, parquet, shown, verdicts
+from study_tools import cost, pages, parquet, shown, verdicts
 from study_tools.claims import Claim, Verdict, number, share
 from study_tools.table import Table
 from study_tools.verdicts import Judged
@@ -17,6 +17,7 @@ from cluster2017_study.shown import SHOWN
 STUDY = Path(__file__).parents[1]
 DATA = STUDY / "data"
 FIGURES = STUDY.parents[1] / "docs" / "figures"
+COSTS = DATA / "costs.parquet"
 
 CLAIMS: list[Claim[Sequence[Run]]] = [*claims_background.CLAIMS, *claims_io.CLAIMS]
 
@@ -34,7 +35,10 @@ NUMBERS = frozenset({"nearest-minimal-worst", "random-adaptive-ms", "4700-times"
 
 
 #: Whose settings -> the sweeps that the page is judged by.
-STORED = {"text": ("full", "scales", "whole"), "authors": ("authors", "authors-scales")}
+STORED = {
+    "text": ("full", "scales", "whole"),
+    "authors": ("authors", "authors-scales", "authors-whole"),
+}
 
 
 def at_full_scale(run: Run) -> bool:
@@ -58,15 +62,25 @@ def judge(runs: Sequence[Run]) -> list[Judged]:
 
 
 def stored(settings: str = "text") -> list[Run]:
-    """The runs with these settings that the page is judged by: the grid, and those at the paper's scale."""
-    grid, *scales = (measures.read(DATA, name)[0] for name in STORED[settings])
-    return [*grid, *(run for runs in scales for run in runs if at_full_scale(run))]
+    """The runs with these settings that the page is judged by: the grid, and of each configuration the
+    largest with as many bytes in flight as the paper's.
+    """
+    grid = measures.read(DATA, STORED[settings][0])[0]
+    large = sorted(stored_scales(settings), key=lambda run: run.checkpoint_bytes)
+    return [*grid, *{run.name: run for run in large if at_full_scale(run)}.values()]
+
+
+def stored_scales(settings: str = "text") -> list[Run]:
+    """The configurations that ran with several checkpoints."""
+    kept = [name for name in STORED[settings][1:] if (DATA / f"{name}.parquet").exists()]
+    runs = [run for name in kept for run in measures.read(DATA, name)[0]]
+    return measures.with_alone(runs, [run for run in runs if run.latency_mean_alone_s > 0])
 
 
 def texts() -> dict[Path, str]:
     """The pages, from the stored results."""
     runs, _ = measures.read(DATA, "full")
-    scales = [run for name in ("scales", "whole") for run in measures.read(DATA, name)[0]]
+    scales = stored_scales()
     quick, _ = measures.read(DATA, "quick")
     judged, small = judge(stored()), judge(quick)
     theirs = stored("authors")
@@ -88,6 +102,8 @@ def texts() -> dict[Path, str]:
         reasons=reasons(both, notes()).strip(),
         rules=verdicts.rules(judged).strip(),
         scales=scale_table(scales).markdown().strip(),
+        cells=cell_table(scales).markdown().strip(),
+        costs=cost.table(cost.stored(COSTS)).markdown().strip(),
         daly=daly.table(parquet.read(DATA / "daly.parquet", daly.Solution)).markdown().strip(),
         points=len(runs),
         cpu_minutes=number(sum(run.cpu_s for run in runs) / 60, "min"),
@@ -162,6 +178,39 @@ def scale(times: float) -> str:
     return f"{times:.0f}" if times >= 0.9 else f"1/{1 / times:.0f}"
 
 
+#: Claims about single configurations, or two of one placement.
+CELL_CLAIMS = (
+    *("mean-alone", "mean-modest", "minimum-modest", "maximum-varies", "nearest-minimal-least"),
+    *("nearest-minimal-worst", "random-adaptive-ms", "4700-times", "random-node-grows"),
+    *("ssd-no-bottleneck", "ten-buffers", "nearest-steps"),
+)
+
+
+def cell_table(scales: Sequence[Run]) -> Table:
+    """The claims on the configurations that ran with the whole checkpoint, at each scale."""
+    whole = {run.name for run in scales if run.whole < 1.01}
+    cells: dict[str, list[Run]] = {}
+    for run in sorted(scales, key=lambda run: run.checkpoint_bytes):
+        if run.name in whole:
+            cells.setdefault(scale(run.scale), []).append(run)
+    complete = {name: runs for name, runs in cells.items() if len(runs) == len(whole)}
+    chosen = [claim for claim in CLAIMS if claim.key in CELL_CLAIMS]
+    judged = {name: verdicts.judge(chosen, runs) for name, runs in complete.items()}
+    rows = [
+        [f"`{of_claim[0].claim.key}`", *(f"{one.verdict} ({share(one.answer.values)})" for one in of_claim)]
+        for of_claim in zip(*judged.values(), strict=True)
+        if of_claim[-1].verdict != Verdict.UNKNOWN
+    ]
+    last = [row[-1] for row in rows]
+    agree = [
+        sum(row[place] == end for row, end in zip(rows, last, strict=True))
+        for place in range(1, len(complete) + 1)
+    ]
+    equal = ["cases as with the whole checkpoint", *(f"{count} of {len(rows)}" for count in agree)]
+    header = ["claim", *(f"scale {name}" for name in complete)]
+    return Table("", header, [*rows, equal], left=len(header))
+
+
 def scale_table(runs: Sequence[Run]) -> Table:
     """The configurations that were run at several scales."""
     rows = [
@@ -170,6 +219,7 @@ def scale_table(runs: Sequence[Run]) -> Table:
             scale(run.scale),
             number(1e3 * run.checkpoint_s, "ms"),
             number(run.whole * run.checkpoint_s, "s"),
+            number(run.whole * run.first_rank_s, "s"),
             number(1e6 * run.latency_mean_s, "us"),
             number(1e6 * run.latency_max_s, "us"),
             number(run.slowest_packet, "x"),
@@ -181,7 +231,8 @@ def scale_table(runs: Sequence[Run]) -> Table:
         for run in sorted(runs, key=lambda run: (run.name, run.checkpoint_bytes))
     ]
     header = [
-        *("configuration", "scale", "checkpoint", "times whole / size", "mean packet", "worst packet"),
+        *("configuration", "scale", "checkpoint", "times whole / size", "first rank", "mean packet"),
+        "worst packet",
         *("worst, with / without", "worst / mean without", "packet-hops", "CPU", "memory"),
     ]
     return Table("", header, rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +26,31 @@ PANELS = (
 )
 
 
-def draw(folder: Path, runs: Sequence[Run], points: Sequence[Point], times: Sequence[Time]) -> list[str]:
+@dataclass(frozen=True)
+class Data:
+    """The data of all figures."""
+
+    grid: Sequence[Run]
+    points: Sequence[Point]
+    #: Runs with the paper's ranks, and their distributions.
+    paper: Sequence[Run]
+    paper_points: Sequence[Point]
+    times: Sequence[Time]
+
+
+def draw(folder: Path, data: Data) -> list[str]:
     """Writes the figures; equal drawings are equal files. Returns their names."""
     folder.mkdir(parents=True, exist_ok=True)
     pictures = {
-        "tpds2016-dragonfly.svg": dragonfly(runs, points),
-        "tpds2016-torus.svg": torus(runs),
-        "tpds2016-bluegene.svg": bluegene(times),
+        "tpds2016-dragonfly.svg": dragonfly(data.grid, data.points),
+        "tpds2016-torus.svg": torus(data.grid),
+        "tpds2016-bluegene.svg": bluegene(data.times),
     }
+    if data.paper:
+        pictures |= {
+            "tpds2016-paper-dragonfly.svg": dragonfly(data.paper, data.paper_points),
+            "tpds2016-paper-torus.svg": torus(data.paper),
+        }
     with matplotlib.rc_context({"svg.hashsalt": "tpds2016"}):
         for name, picture in pictures.items():
             picture.savefig(folder / name, metadata={"Date": None})

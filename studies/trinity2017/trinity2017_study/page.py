@@ -23,6 +23,9 @@ SWEEPS = (
     *("phase2", "large", "largest", "longer"),
     *("merged", "merged-large", "merged-shared", "cabling", "start"),
 )
+#: Sweeps with 1,024 nodes and more, the cost of whose runs is kept.
+LARGE = ("large", "largest", "longer", "merged-large", "merged-shared")
+COSTS = DATA / "costs.parquet"
 
 #: Figure of the text -> machine, files, access, and its title.
 PANELS = {
