@@ -7,8 +7,8 @@
     study.py links      links that Multigrid uses, up to its 110,592 ranks
     study.py machines   ping-pongs on Blue Gene, schedulers and threads
     study.py full       all of these
-    study.py paper, paper-multigrid
-                        the grid with the paper's ranks and fewer bytes; Multigrid on tori
+    study.py paper-router, paper-amg, paper-multigrid
+                        a program with the paper's ranks and fewer bytes, three routings and four tori
     study.py amg-full, multigrid-full, crystal-router-full
                         a program with all its ranks and bytes on a dragonfly; --minutes stops and saves it,
                         and the same command continues
@@ -44,8 +44,7 @@ PARTS = {
     "amg-oblong": ("amg-oblong",),
     "links": ("links",),
     "full": ("programs", "larger", "amg-nonminimal", "amg-oblong", "links", "machines"),
-    "paper": ("paper",),
-    "paper-multigrid": ("paper-multigrid",),
+    **{part: (part,) for part in page.PAPER},
 }
 
 

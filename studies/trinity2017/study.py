@@ -9,6 +9,7 @@
     study.py merged-large  the same with up to 8,192 nodes, N-N read, and N-N write by 2,048
     study.py merged-shared  the same, N-1 read by 2,048 and 4,096 nodes
     study.py start      phase II, N-N write, files that begin at the buffers in turn instead of by a hash
+    study.py start-longer  the same with four times the transfers, 512 and 1,024 nodes
     study.py cabling    the merged machine under the other two cablings, N-N write
     study.py logs FILE...  Darshan logs replayed on phase II, alone and two at once
     study.py page       renews README.md, APPENDIX.md and the figure from the results of --store

@@ -1,6 +1,7 @@
 """The study of IEEE Cluster 2017: every claim is judged, and contrary data changes its verdict."""
 
 import dataclasses
+import json
 import sys
 import tomllib
 
@@ -240,6 +241,22 @@ def test_the_experiment_on_seeks_changes_nothing_but_seeks():
     rates = [point.scenario["storage"]["device"]["model"]["rate"] for point in found]
     assert {rate.pop("seek") for rate in rates} == {"39.0625 us", "0 s"}
     assert all(rate == rates[0] for rate in rates)
+
+
+def test_the_experiment_on_virtual_channels_changes_nothing_but_those_of_the_checkpoint():
+    file = STUDY / "sweeps" / "classes.toml"
+    asked = spec.load(file)
+    found = points.list_points(asked, asked.scenario.read_text(encoding="utf-8"), [])
+    assert len(found) == 20
+    cases = {}
+    for point in found:
+        scenario = json.loads(json.dumps(point.scenario))
+        classes = scenario["network"].pop("traffic_classes", None)
+        used = [job.pop("traffic_class", None) for job in scenario["jobs"]]
+        # The checkpoint is in the second class, the background traffic in the first.
+        assert used == ([{"mpi": 1, "io": 1}, None] if classes else [None, None])
+        cases.setdefault(json.dumps(scenario, sort_keys=True), []).append(bool(classes))
+    assert list(cases.values()) == [[False, True]] * 10
 
 
 # The page

@@ -261,13 +261,16 @@ def test_without_runs_nothing_is_judged(key):
 
 # Inputs
 
+#: Three routings, four tori.
+RUNS_OF_A_PART = (("dragonfly", 3), ("torus", 4))
+
 
 @pytest.mark.parametrize(
     ("name", "runs_of_it"),
     [
         *(("dragonfly", 9), ("torus", 15), ("larger-dragonfly", 2), ("larger-torus", 3)),
         *(("bytes", 2), ("amg-oblong", 1), ("amg-nonminimal", 1), ("links", 9)),
-        *(("paper-dragonfly", 9), ("paper-torus", 8), ("paper-multigrid", 4)),
+        *((f"{part}-{machine}", runs) for part in page.PAPER for machine, runs in RUNS_OF_A_PART),
     ],
 )
 def test_every_point_is_right_and_a_torus_shares_twenty_gb_per_node(name, runs_of_it):

@@ -31,13 +31,14 @@ SWEEPS = {
     "amg-nonminimal": ("amg-nonminimal",),
     "amg-oblong": ("amg-oblong",),
     "links": ("links",),
-    "paper": ("paper-dragonfly", "paper-torus"),
-    "paper-multigrid": ("paper-multigrid",),
 }
+#: Parts with the paper's ranks, one per program.
+PAPER = ("paper-router", "paper-amg", "paper-multigrid")
+SWEEPS |= {part: (f"{part}-dragonfly", f"{part}-torus") for part in PAPER}
 #: Parts whose distributions are drawn, and the files of these.
-DISTRIBUTIONS = {"programs": "distributions", "paper": "paper-distributions"}
+DISTRIBUTIONS = {"programs": "distributions"} | {part: f"{part}-distributions" for part in PAPER}
 #: Parts with more ranks than those of the grid.
-LARGER = ("larger", "amg-nonminimal", "amg-oblong", "paper", "paper-multigrid")
+LARGER = ("larger", "amg-nonminimal", "amg-oblong", *PAPER)
 
 
 def stored(name: str = "programs") -> list[Run]:
@@ -327,11 +328,10 @@ def speed_table(rows: Sequence[Speed]) -> Table:
 
 def figure_data() -> figures.Data:
     """The data of the figures."""
-    paper = [*kept("paper", Run), *kept("paper-multigrid", Run)]
     return figures.Data(
         grid=stored(),
         points=measures.read(DATA, "distributions", Point),
-        paper=paper,
-        paper_points=kept("paper-distributions", Point),
+        paper=[run for part in PAPER for run in kept(part, Run)],
+        paper_points=[point for part in PAPER for point in kept(DISTRIBUTIONS[part], Point)],
         times=measures.read(DATA, "bluegene", Time),
     )

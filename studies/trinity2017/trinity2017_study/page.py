@@ -21,7 +21,7 @@ DATA = STUDY / "data"
 FIGURES = STUDY.parents[1] / "docs" / "figures"
 SWEEPS = (
     *("phase2", "large", "largest", "longer"),
-    *("merged", "merged-large", "merged-shared", "cabling", "start"),
+    *("merged", "merged-large", "merged-shared", "cabling", "start", "start-longer"),
 )
 #: Sweeps with 1,024 nodes and more, the cost of whose runs is kept.
 LARGE = ("large", "largest", "longer", "merged-large", "merged-shared")
@@ -114,7 +114,8 @@ SHOWN = (
 
 def stored() -> list[Run]:
     """All stored runs; a run that several sweeps have, once."""
-    runs = [run for name in SWEEPS for run in parquet.read(DATA / f"{name}.parquet", Run)]
+    kept = [DATA / f"{name}.parquet" for name in SWEEPS]
+    runs = [run for file in kept if file.exists() for run in parquet.read(file, Run)]
     return list({run.name: run for run in reversed(runs)}.values())[::-1]
 
 
