@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import sys
 import tomllib
 
@@ -320,19 +321,38 @@ def test_cells_are_judged_at_each_scale_and_compared_with_the_whole():
         dataclasses.replace(run, checkpoint_bytes=31.25e9, latency_max_s=times * alone)
         for run, times in zip(whole, (10, 100), strict=True)
     ]
-    # Only one configuration ran at scale 16.
-    table = page.cell_table([*whole, *small, dataclasses.replace(small[0], checkpoint_bytes=31.25e9 / 16)])
+    # One that has no whole checkpoint.
+    other = a_run(512, "contiguous", "minimal", "nearest", checkpoint_bytes=31.25e9)
+    table = page.cell_table([*whole, *small, other])
     assert table.header == ["claim", "scale 1", "scale 1/32"]
     rows = {row[0]: row[1:] for row in table.rows}
+    assert rows["configurations"] == ["2", "2"]
     assert rows["`nearest-minimal-worst`"] == ["holds in part (1 of 2)", "holds (2 of 2)"]
-    assert rows["`mean-alone`"] == ["holds (2 of 2)"] * 2
-    # Pairs of routings or buffers, which are not among these.
-    assert "`adaptive-longer`" not in rows
-    last = table.rows[-1]
-    count = len(table.rows) - 1
-    differ = sum(row[1] != row[2] for row in table.rows[:-1])
-    assert 1 <= differ <= 2
-    assert last[1:] == [f"{count - differ} of {count}", f"{count} of {count}"]
+    assert rows["`random-node-grows`"] == ["holds (1 of 1)"] * 2
+    assert rows["verdicts as with the whole checkpoint"] == ["4 of 5", "5 of 5"]
+
+
+def test_an_earlier_whole_checkpoint_has_what_was_kept_and_the_background_alone_of_another(tmp_path):
+    file = tmp_path / "earlier.csv"
+    file.write_text(
+        "nodes,placement,routing,buffers,checkpoint_s,latency_mean_s,latency_max_s\n"
+        "512,random-node,minimal,nearest,2.15,,1446e-6\n",
+        encoding="utf-8",
+    )
+    (run,) = measures.read_earlier(file)
+    assert (run.name, run.whole, run.settings) == ("512-random-node-minimal-nearest", 1.0, "text")
+    assert (run.checkpoint_s, run.latency_max_s) == (2.15, 1446e-6)
+    assert math.isnan(run.latency_mean_s)
+    assert math.isnan(run.device_busy)
+    (filled,) = measures.with_alone([run], [a_run(512, "random-node", "minimal", "nearest")])
+    assert filled.slowest_packet == pytest.approx(1446 / 1.2)
+
+
+def test_a_whole_checkpoint_of_an_earlier_model_is_shown_until_it_ran_again():
+    earlier = {run.name for run in page.stored_earlier()}
+    whole = {run.name for run in page.stored_scales() if page.is_whole(run)}
+    assert not earlier & whole
+    assert {run.name for run in measures.read_earlier(page.EARLIER)} <= earlier | whole
 
 
 def test_kept_rows_come_back_as_they_were(tmp_path):

@@ -6,9 +6,11 @@ other one.
 
 from __future__ import annotations
 
+import csv
 import itertools
+import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +194,11 @@ def name_of(results: odonata.Results) -> str:
     return f"{parts}, {SETTINGS[results.run['scenario']['preset']]}"
 
 
+def has_alone(run: Run) -> bool:
+    """Whether the background traffic alone was measured."""
+    return run.latency_mean_alone_s > 0
+
+
 def with_alone(runs: Iterable[Run], others: Iterable[Run]) -> list[Run]:
     """The runs; one without baselines has the background traffic alone of the largest other run of the same
     configuration.
@@ -199,7 +206,7 @@ def with_alone(runs: Iterable[Run], others: Iterable[Run]) -> list[Run]:
     alone = {run.name: run for run in sorted(others, key=lambda run: run.checkpoint_bytes)}
     return [
         run
-        if run.latency_mean_alone_s > 0
+        if has_alone(run)
         else replace(
             run,
             latency_mean_alone_s=alone[run.name].latency_mean_alone_s,
@@ -266,6 +273,24 @@ def read(folder: Path, name: str) -> tuple[list[Run], list[Completion]]:
     """Reads the rows that `write` stored."""
     runs = parquet.read(folder / f"{name}.parquet", Run)
     return runs, parquet.read(folder / f"{name}-ranks.parquet", Completion)
+
+
+def read_earlier(file: Path) -> list[Run]:
+    """Runs with the whole checkpoint of the text's settings of which only some measures were kept, as CSV.
+
+    The others are not a number; `with_alone` fills in the background traffic alone.
+    """
+    unknown = {field.name: math.nan for field in fields(Run) if field.name not in Run.__dict__}
+    known = {"checkpoint_bytes": WHOLE["text"], "block_bytes": 1e6, "buffers_all": BUFFERS}
+    names = ("placement", "routing", "buffers")
+    runs = []
+    with file.open(newline="", encoding="utf-8") as opened:
+        for row in csv.DictReader(opened):
+            numbers = {key: float(value or "nan") for key, value in row.items() if key not in names}
+            texts = {key: row[key] for key in names}
+            made: dict[str, Any] = unknown | known | numbers | texts | {"nodes": int(row["nodes"])}
+            runs.append(Run(**made))
+    return runs
 
 
 def ordered(runs: Iterable[Run]) -> list[Run]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -18,6 +19,7 @@ STUDY = Path(__file__).parents[1]
 DATA = STUDY / "data"
 FIGURES = STUDY.parents[1] / "docs" / "figures"
 COSTS = DATA / "costs.parquet"
+EARLIER = DATA / "whole-earlier.csv"
 
 CLAIMS: list[Claim[Sequence[Run]]] = [*claims_background.CLAIMS, *claims_io.CLAIMS]
 
@@ -65,16 +67,36 @@ def stored(settings: str = "text") -> list[Run]:
     """The runs with these settings that the page is judged by: the grid, and of each configuration the
     largest with as many bytes in flight as the paper's.
     """
-    grid = measures.read(DATA, STORED[settings][0])[0]
     large = sorted(stored_scales(settings), key=lambda run: run.checkpoint_bytes)
-    return [*grid, *{run.name: run for run in large if at_full_scale(run)}.values()]
+    return [*stored_grid(settings), *{run.name: run for run in large if at_full_scale(run)}.values()]
+
+
+def stored_grid(settings: str = "text") -> list[Run]:
+    """The grid of 60 configurations."""
+    return measures.read(DATA, STORED[settings][0])[0]
 
 
 def stored_scales(settings: str = "text") -> list[Run]:
     """The configurations that ran with several checkpoints."""
     kept = [name for name in STORED[settings][1:] if (DATA / f"{name}.parquet").exists()]
     runs = [run for name in kept for run in measures.read(DATA, name)[0]]
-    return measures.with_alone(runs, [run for run in runs if run.latency_mean_alone_s > 0])
+    return _with_alone(runs, [*stored_grid(settings), *runs])
+
+
+def stored_earlier() -> list[Run]:
+    """The whole checkpoints of an earlier model that did not run again."""
+    repeated = {run.name for run in stored_scales() if is_whole(run)}
+    earlier = [run for run in measures.read_earlier(EARLIER) if run.name not in repeated]
+    return _with_alone(earlier, [*stored_grid(), *stored_scales()])
+
+
+def _with_alone(runs: Sequence[Run], others: Sequence[Run]) -> list[Run]:
+    return measures.with_alone(runs, filter(measures.has_alone, others))
+
+
+def is_whole(run: Run) -> bool:
+    """Whether the checkpoint is the whole one."""
+    return run.whole < 1.01
 
 
 def texts() -> dict[Path, str]:
@@ -102,7 +124,8 @@ def texts() -> dict[Path, str]:
         reasons=reasons(both, notes()).strip(),
         rules=verdicts.rules(judged).strip(),
         scales=scale_table(scales).markdown().strip(),
-        cells=cell_table(scales).markdown().strip(),
+        cells=cell_table([*stored_grid(), *scales, *stored_earlier()]).markdown().strip(),
+        earlier=earlier_table(stored_earlier()).markdown().strip(),
         costs=cost.table(cost.stored(COSTS)).markdown().strip(),
         daly=daly.table(parquet.read(DATA / "daly.parquet", daly.Solution)).markdown().strip(),
         points=len(runs),
@@ -178,37 +201,58 @@ def scale(times: float) -> str:
     return f"{times:.0f}" if times >= 0.9 else f"1/{1 / times:.0f}"
 
 
-#: Claims about single configurations, or two of one placement.
+#: Claims about single configurations, or two of one placement, by measures that all whole checkpoints have.
 CELL_CLAIMS = (
-    *("mean-alone", "mean-modest", "minimum-modest", "maximum-varies", "nearest-minimal-least"),
-    *("nearest-minimal-worst", "random-adaptive-ms", "4700-times", "random-node-grows"),
-    *("ssd-no-bottleneck", "ten-buffers", "nearest-steps"),
+    *("nearest-minimal-least", "nearest-minimal-worst", "random-adaptive-ms", "4700-times"),
+    "random-node-grows",
 )
 
 
-def cell_table(scales: Sequence[Run]) -> Table:
-    """The claims on the configurations that ran with the whole checkpoint, at each scale."""
-    whole = {run.name for run in scales if run.whole < 1.01}
-    cells: dict[str, list[Run]] = {}
-    for run in sorted(scales, key=lambda run: run.checkpoint_bytes):
+def cell_table(runs: Sequence[Run]) -> Table:
+    """The claims on the configurations that ran with the whole checkpoint, at each scale, and whether their
+    verdicts are those with the whole checkpoint.
+    """
+    whole = {run.name for run in runs if is_whole(run)}
+    cells: dict[str, dict[str, Run]] = {}
+    for run in sorted(runs, key=lambda run: run.checkpoint_bytes):
         if run.name in whole:
-            cells.setdefault(scale(run.scale), []).append(run)
-    complete = {name: runs for name, runs in cells.items() if len(runs) == len(whole)}
+            cells.setdefault(scale(run.scale), {})[run.name] = run
     chosen = [claim for claim in CLAIMS if claim.key in CELL_CLAIMS]
-    judged = {name: verdicts.judge(chosen, runs) for name, runs in complete.items()}
+    judged = {name: verdicts.judge(chosen, list(found.values())) for name, found in cells.items()}
     rows = [
-        [f"`{of_claim[0].claim.key}`", *(f"{one.verdict} ({share(one.answer.values)})" for one in of_claim)]
-        for of_claim in zip(*judged.values(), strict=True)
-        if of_claim[-1].verdict != Verdict.UNKNOWN
+        [f"`{at[0].claim.key}`", *(f"{one.verdict} ({share(one.answer.values)})" for one in at)]
+        for at in zip(*judged.values(), strict=True)
     ]
-    last = [row[-1] for row in rows]
-    agree = [
-        sum(row[place] == end for row, end in zip(rows, last, strict=True))
-        for place in range(1, len(complete) + 1)
+    last = list(judged.values())[-1] if judged else []
+    equal = [
+        sum(one.verdict == end.verdict for one, end in zip(at, last, strict=True)) for at in judged.values()
     ]
-    equal = ["cases as with the whole checkpoint", *(f"{count} of {len(rows)}" for count in agree)]
-    header = ["claim", *(f"scale {name}" for name in complete)]
-    return Table("", header, [*rows, equal], left=len(header))
+    counted = ["verdicts as with the whole checkpoint", *(f"{count} of {len(rows)}" for count in equal)]
+    sizes = ["configurations", *(str(len(found)) for found in cells.values())]
+    header = ["claim", *(f"scale {name}" for name in cells)]
+    return Table("", header, [sizes, *rows, counted], left=len(header))
+
+
+def earlier_table(runs: Sequence[Run]) -> Table:
+    """The whole checkpoints of an earlier model."""
+    rows = [
+        [
+            run.name,
+            number(run.checkpoint_s, "s"),
+            "" if math.isnan(run.latency_mean_s) else number(1e6 * run.latency_mean_s, "us"),
+            number(1e6 * run.latency_max_s, "us"),
+            number(run.latency_max_s / run.latency_mean_alone_s, "x"),
+            number(run.packet_hops / 1e6, "M"),
+            number(run.cpu_s, "s"),
+            number(run.peak_rss_bytes / 2**20, "MiB"),
+        ]
+        for run in runs
+    ]
+    header = [
+        *("configuration", "checkpoint", "mean packet", "worst packet", "worst / mean without"),
+        *("packet-hops", "CPU", "memory"),
+    ]
+    return Table("", header, rows)
 
 
 def scale_table(runs: Sequence[Run]) -> Table:
