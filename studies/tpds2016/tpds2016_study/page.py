@@ -10,7 +10,7 @@ from study_tools import cost, pages, shown, verdicts
 from study_tools.claims import number
 from study_tools.table import Table
 
-from tpds2016_study import claims_dragonfly, claims_machines, claims_torus, figures, measures
+from tpds2016_study import claims_cost, claims_dragonfly, claims_machines, claims_torus, figures, measures
 from tpds2016_study.bluegene import Time
 from tpds2016_study.bluegene_load import Load
 from tpds2016_study.claims_machines import Evidence
@@ -74,13 +74,14 @@ def evidence(runs: Sequence[Run]) -> Evidence:
         splits=kept("processes", Split),
         booksim=claims_machines.booksim(),
         speeds=kept("speed", Speed),
+        full=stored_full(),
     )
 
 
 def judge(found: Evidence) -> list[verdicts.Judged]:
     """Judges all claims by the measurements."""
     return [
-        *verdicts.judge(claims_machines.CLAIMS, found),
+        *verdicts.judge([*claims_machines.CLAIMS, *claims_cost.CLAIMS], found),
         *verdicts.judge(claims_dragonfly.CLAIMS, [*found.runs, *found.larger]),
         *verdicts.judge(claims_torus.CLAIMS, [*found.runs, *found.larger]),
     ]

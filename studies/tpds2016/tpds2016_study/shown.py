@@ -95,6 +95,20 @@ SHOWN = (
         "two threads instead of 16 to 64 cores",
     ),
     Shown(
+        "Fig. 17, 110K nodes",
+        "[table](APPENDIX.md#full-size)",
+        ("modest-cores",),
+        "make study-tpds2016 WHAT=multigrid-full",
+        "the paper's ranks and bytes",
+    ),
+    Shown(
+        "7, BigSim and SST",
+        "not run here",
+        ("bigsim-speed", "sst-speed"),
+        "",
+        "",
+    ),
+    Shown(
         "Fig. 18, speed beside BookSim",
         "[table](APPENDIX.md#speed-beside-booksim)",
         ("booksim-speed-minimal", "booksim-speed-adaptive"),
