@@ -43,7 +43,7 @@ def dragonfly_dearer(evidence: Evidence) -> list[Value]:
     return values
 
 
-#: "80 minutes to execute on 64 cores"; on 8 cores "2 hours to execute on the dragonfly network"; core-seconds.
+#: "80 minutes to execute on 64 cores"; on 8 cores "2 hours to execute on the dragonfly"; core-seconds.
 CORE_SECONDS = {"Multigrid": 80 * 60 * 64, "AMG": 2 * 3600 * 8}
 
 
