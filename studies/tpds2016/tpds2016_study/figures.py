@@ -58,11 +58,12 @@ def draw(folder: Path, data: Data) -> list[str]:
 
 
 def dragonfly(runs: Sequence[Run], points: Sequence[Point]) -> Figure:
-    """Cumulative distributions over ranks and links: figures 9 to 12 and 14."""
-    picture = Figure(figsize=(12.5, 6.4), layout="constrained")
-    for row, program in enumerate(NAMES):
+    """Cumulative distributions over ranks and links: figures 9 to 12 and 14; a row per program."""
+    programs = [name for name in NAMES if any(run.program == name for run in runs)]
+    picture = Figure(figsize=(12.5, len(programs) / len(NAMES) * 6.4), layout="constrained")
+    for row, program in enumerate(programs):
         for column, (what, title, scale) in enumerate(PANELS):
-            axes = picture.add_subplot(len(NAMES), len(PANELS), row * len(PANELS) + column + 1)
+            axes = picture.add_subplot(len(programs), len(PANELS), row * len(PANELS) + column + 1)
             for color, routing in zip(COLORS, ROUTINGS.values(), strict=False):
                 names = {
                     run.name
