@@ -46,11 +46,11 @@ def draw(folder: Path, data: Data) -> list[str]:
         "tpds2016-torus.svg": torus(data.grid),
         "tpds2016-bluegene.svg": bluegene(data.times),
     }
-    if data.paper:
-        pictures |= {
-            "tpds2016-paper-dragonfly.svg": dragonfly(data.paper, data.paper_points),
-            "tpds2016-paper-torus.svg": torus(data.paper),
-        }
+    machines = {run.machine for run in data.paper}
+    if "dragonfly" in machines:
+        pictures["tpds2016-paper-dragonfly.svg"] = dragonfly(data.paper, data.paper_points)
+    if machines & set(DIMENSIONS):
+        pictures["tpds2016-paper-torus.svg"] = torus(data.paper)
     with matplotlib.rc_context({"svg.hashsalt": "tpds2016"}):
         for name, picture in pictures.items():
             picture.savefig(folder / name, metadata={"Date": None})
@@ -102,7 +102,7 @@ def torus(runs: Sequence[Run]) -> Figure:
                 found = [run for run in runs if (run.program, run.machine) == (program, machine)]
                 if found:
                     value = scale * getattr(min(found, key=spread), measure)
-                    label = program if tick == 0 else None
+                    label = program if program not in axes.get_legend_handles_labels()[1] else None
                     axes.bar(tick + 0.27 * (number - 1), value, 0.25, color=COLORS[number], label=label)
         axes.set_xticks(range(len(DIMENSIONS)), DIMENSIONS)
         axes.set_title(title, fontsize=8, loc="left")
