@@ -262,6 +262,7 @@ def full_table(rows: Sequence[Full]) -> Table:
             *("" if off is None else f"{100 * off:+.0f}%" for off in row.off),
             f"`{row.digest[:8]}`" if row.digest else "",
             f"`{row.commit}`",
+            row.machine,
         ]
         for row in rows
     ]
@@ -280,7 +281,7 @@ def full_table(rows: Sequence[Full]) -> Table:
         ),
         *("packet-hops per CPU-second", "peak memory", "CPU of the whole run"),
         *("predicted after a tenth: events off by", "CPU off by"),
-        *("digest", "commit"),
+        *("digest", "commit", "machine"),
     ]
     return Table("", header, found, left=4)
 
