@@ -2,11 +2,11 @@
 
     study.py quick      a fifth of the machine, 24 configurations: minutes
     study.py full       all 60 configurations of figures 5 to 8
-    study.py scales     five of them with more and larger blocks
-    study.py whole      one of them with the whole checkpoint of 1 TB
-    study.py authors, authors-quick, authors-scales
+    study.py scales     seven of them with more and larger blocks
+    study.py whole      six of the 60 with the whole checkpoint of 1 TB
+    study.py authors, authors-quick, authors-scales, authors-whole
                         with the settings of the authors' own simulator: all 60 configurations; a fifth
-                        of the machine; five of the 60 with more and larger blocks
+                        of the machine; two of these with more and larger blocks; one of the 60 with 1 TiB
     study.py daly       a job that fails and restarts, at five intervals between checkpoints
     study.py page       renews README.md, APPENDIX.md and figures from the results of --store
 
@@ -22,11 +22,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from cluster2017_study import daly, figures, measures, page
-from study_tools import command, pages, parquet, verdicts
+from study_tools import command, cost, pages, parquet, verdicts
 
-SWEEPS = ("quick", "full", "scales", "whole", "authors-quick", "authors", "authors-scales", "daly")
+SWEEPS = (
+    *("quick", "full", "scales", "whole", "daly"),
+    *("authors-quick", "authors", "authors-scales", "authors-whole"),
+)
 #: Sweeps without claims, which are compared with each other.
-SCALES = ("scales", "whole", "authors-scales")
+SCALES = ("scales", "whole", "authors-scales", "authors-whole")
+#: Sweeps with the whole checkpoint, the cost of whose runs is kept.
+WHOLE = ("whole", "authors-whole")
 
 
 def main() -> int:
@@ -53,6 +58,8 @@ def main() -> int:
         print(f"written: {folder}/claims.csv, figures")
     if arguments.store and found.outcome == "completed":
         measures.write(page.DATA, runs, completions, arguments.what)
+        if arguments.what in WHOLE:
+            cost.keep(page.COSTS, cost.of_sweep(folder, measures.name_of))
         print(f"kept: {page.DATA}")
     return command.end(found)
 

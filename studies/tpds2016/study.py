@@ -7,6 +7,8 @@
     study.py links      links that Multigrid uses, up to its 110,592 ranks
     study.py machines   ping-pongs on Blue Gene, schedulers and threads
     study.py full       all of these
+    study.py paper-router, paper-amg, paper-multigrid
+                        a program with the paper's ranks and fewer bytes, three routings and four tori
     study.py amg-full, multigrid-full, crystal-router-full
                         a program with all its ranks and bytes on a dragonfly; --minutes stops and saves it,
                         and the same command continues
@@ -30,6 +32,7 @@ from pathlib import Path
 from tpds2016_study import bluegene, bluegene_load, cost, figures, full, measures, page, processes, speed  # isort: skip
 
 from study_tools import command, pages, parquet, verdicts
+from study_tools import cost as full_cost
 
 import odonata
 
@@ -41,6 +44,7 @@ PARTS = {
     "amg-oblong": ("amg-oblong",),
     "links": ("links",),
     "full": ("programs", "larger", "amg-nonminimal", "amg-oblong", "links", "machines"),
+    **{part: (part,) for part in page.PAPER},
 }
 
 
@@ -50,7 +54,7 @@ def main() -> int:
         str(__doc__), names, Path("results/tpds2016"), "output of benches/booksim_speed.py", minutes=True
     )
     if arguments.what == "page":
-        figures.draw(page.FIGURES, *page.figure_data())
+        figures.draw(page.FIGURES, page.figure_data())
         pages.write(page.texts())
         return 0
     if arguments.what in full.CASES:
@@ -94,8 +98,11 @@ def sweeps(part: str, arguments: argparse.Namespace) -> str:
         verdicts.write_csv(arguments.out / "claims.csv", judged)
     if arguments.store:
         parquet.write(page.DATA / f"{part}.parquet", measures.Run, runs)
-        if part == "programs":
-            parquet.write(page.DATA / "distributions.parquet", measures.Point, points)
+        if part in page.DISTRIBUTIONS:
+            parquet.write(page.DATA / f"{page.DISTRIBUTIONS[part]}.parquet", measures.Point, points)
+        if part.startswith("paper"):
+            costs = [one for folder in folders for one in full_cost.of_sweep(folder, measures.name_of)]
+            full_cost.keep(page.COSTS, costs)
         print(f"kept: {page.DATA}")
     return "completed"
 

@@ -9,6 +9,7 @@
     study.py merged-large  the same with up to 8,192 nodes, N-N read, and N-N write by 2,048
     study.py merged-shared  the same, N-1 read by 2,048 and 4,096 nodes
     study.py start      phase II, N-N write, files that begin at the buffers in turn instead of by a hash
+    study.py start-longer  the same with four times the transfers, 512 and 1,024 nodes
     study.py cabling    the merged machine under the other two cablings, N-N write
     study.py logs FILE...  Darshan logs replayed on phase II, alone and two at once
     study.py page       renews README.md, APPENDIX.md and the figure from the results of --store
@@ -28,7 +29,7 @@ from pathlib import Path
 from trinity2017_study import logs, measures, page  # isort: skip
 
 import matplotlib
-from study_tools import command, pages, parquet, verdicts
+from study_tools import command, cost, pages, parquet, verdicts
 
 #: The smaller runs of phase II, which are not stored.
 QUICK = "quick"
@@ -53,6 +54,8 @@ def main() -> int:
     verdicts.write_csv(folder / "claims.csv", judged)
     if arguments.store and arguments.what != QUICK and found.outcome == "completed":
         parquet.write(page.DATA / f"{arguments.what}.parquet", measures.Run, runs)
+        if arguments.what in page.LARGE:
+            cost.keep(page.COSTS, cost.of_sweep(folder, lambda results: measures.of_results(results).name))
         print(f"kept: {page.DATA}")
     return command.end(found)
 

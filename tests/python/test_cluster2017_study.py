@@ -1,6 +1,8 @@
 """The study of IEEE Cluster 2017: every claim is judged, and contrary data changes its verdict."""
 
 import dataclasses
+import json
+import math
 import sys
 import tomllib
 
@@ -216,7 +218,8 @@ def test_every_point_is_right_and_all_compute_nodes_have_a_job(name):
         ranks = [job["ranks"] for job in point.scenario["jobs"]]
         # The authors' background traffic leaves some nodes idle.
         assert sum(ranks) <= groups * 360 if authors else sum(ranks) == groups * 360
-        assert point.baselines == ([] if name == "daly" else ["checkpoint", "background"])
+        alone = [] if name in ("daly", "whole", "authors-whole") else ["checkpoint", "background"]
+        assert point.baselines == alone
         # Blocks, and the overhead and the seek of each, are scaled alike: 20 us and 2.5 ms for 1 MB.
         block = measures.size(point.scenario["storage"]["manager"]["block"])
         rate = point.scenario["storage"]["device"]["model"]["rate"]
@@ -226,8 +229,9 @@ def test_every_point_is_right_and_all_compute_nodes_have_a_job(name):
             # Records of 16 MiB go with blocks of 1 MB.
             (checkpoint,) = point.scenario["jobs"][0]["workload"].values()
             assert measures.size(checkpoint["record"]) / block == pytest.approx(16.777216)
-    sizes = {"quick": 24, "full": 60, "scales": 15, "whole": 1, "daly": 10}
-    assert len(found) == (sizes | {"authors-quick": 24, "authors": 60, "authors-scales": 2})[name]
+    sizes = {"quick": 24, "full": 60, "scales": 21, "whole": 6, "daly": 10}
+    sizes |= {"authors-quick": 24, "authors": 60, "authors-scales": 2, "authors-whole": 1}
+    assert len(found) == sizes[name]
 
 
 def test_the_experiment_on_seeks_changes_nothing_but_seeks():
@@ -238,6 +242,22 @@ def test_the_experiment_on_seeks_changes_nothing_but_seeks():
     rates = [point.scenario["storage"]["device"]["model"]["rate"] for point in found]
     assert {rate.pop("seek") for rate in rates} == {"39.0625 us", "0 s"}
     assert all(rate == rates[0] for rate in rates)
+
+
+def test_the_experiment_on_virtual_channels_changes_nothing_but_those_of_the_checkpoint():
+    file = STUDY / "sweeps" / "classes.toml"
+    asked = spec.load(file)
+    found = points.list_points(asked, asked.scenario.read_text(encoding="utf-8"), [])
+    assert len(found) == 20
+    cases = {}
+    for point in found:
+        scenario = json.loads(json.dumps(point.scenario))
+        classes = scenario["network"].pop("traffic_classes", None)
+        used = [job.pop("traffic_class", None) for job in scenario["jobs"]]
+        # The checkpoint is in the second class, the background traffic in the first.
+        assert used == ([{"mpi": 1, "io": 1}, None] if classes else [None, None])
+        cases.setdefault(json.dumps(scenario, sort_keys=True), []).append(bool(classes))
+    assert list(cases.values()) == [[False, True]] * 10
 
 
 # The page
@@ -273,6 +293,66 @@ def test_the_scale_of_a_run_is_that_of_its_settings():
     smaller = dataclasses.replace(authors, checkpoint_bytes=2.0**29)
     assert page.scale(smaller.scale) == "64"
     assert not page.at_full_scale(smaller)
+
+
+def test_a_run_without_baselines_has_the_background_alone_of_the_largest_other_run():
+    without = a_run(
+        512, "contiguous", "minimal", "nearest", latency_mean_alone_s=0.0, latency_max_alone_s=0.0
+    )
+    small, large = (
+        dataclasses.replace(
+            without, checkpoint_bytes=size, latency_mean_alone_s=alone, latency_max_alone_s=2 * alone
+        )
+        for size, alone in ((1e9, 1e-6), (31.25e9, 1.5e-6))
+    )
+    other = dataclasses.replace(large, nodes=1024, latency_mean_alone_s=9e-6)
+    filled, kept = measures.with_alone([without, small], [large, small, other])
+    assert (filled.latency_mean_alone_s, filled.latency_max_alone_s) == (1.5e-6, 3e-6)
+    assert dataclasses.replace(filled, latency_mean_alone_s=0.0, latency_max_alone_s=0.0) == without
+    assert kept == small
+
+
+def test_cells_are_judged_at_each_scale_and_compared_with_the_whole():
+    """Two configurations, small and whole; in one small one the worst packet is too slow."""
+    whole = [a_run(nodes, "random-node", "minimal", "nearest") for nodes in (512, 8192)]
+    alone = whole[0].latency_max_alone_s
+    whole = [dataclasses.replace(run, latency_max_s=10 * alone) for run in whole]
+    small = [
+        dataclasses.replace(run, checkpoint_bytes=31.25e9, latency_max_s=times * alone)
+        for run, times in zip(whole, (10, 100), strict=True)
+    ]
+    # One that has no whole checkpoint.
+    other = a_run(512, "contiguous", "minimal", "nearest", checkpoint_bytes=31.25e9)
+    table = page.cell_table([*whole, *small, other])
+    assert table.header == ["claim", "scale 1", "scale 1/32"]
+    rows = {row[0]: row[1:] for row in table.rows}
+    assert rows["configurations"] == ["2", "2"]
+    assert rows["`nearest-minimal-worst`"] == ["holds in part (1 of 2)", "holds (2 of 2)"]
+    assert rows["`random-node-grows`"] == ["holds (1 of 1)"] * 2
+    assert rows["verdicts as with the whole checkpoint"] == ["4 of 5", "5 of 5"]
+
+
+def test_an_earlier_whole_checkpoint_has_what_was_kept_and_the_background_alone_of_another(tmp_path):
+    file = tmp_path / "earlier.csv"
+    file.write_text(
+        "nodes,placement,routing,buffers,checkpoint_s,latency_mean_s,latency_max_s\n"
+        "512,random-node,minimal,nearest,2.15,,1446e-6\n",
+        encoding="utf-8",
+    )
+    (run,) = measures.read_earlier(file)
+    assert (run.name, run.whole, run.settings) == ("512-random-node-minimal-nearest", 1.0, "text")
+    assert (run.checkpoint_s, run.latency_max_s) == (2.15, 1446e-6)
+    assert math.isnan(run.latency_mean_s)
+    assert math.isnan(run.device_busy)
+    (filled,) = measures.with_alone([run], [a_run(512, "random-node", "minimal", "nearest")])
+    assert filled.slowest_packet == pytest.approx(1446 / 1.2)
+
+
+def test_a_whole_checkpoint_of_an_earlier_model_is_shown_until_it_ran_again():
+    earlier = {run.name for run in page.stored_earlier()}
+    whole = {run.name for run in page.stored_scales() if page.is_whole(run)}
+    assert not earlier & whole
+    assert {run.name for run in measures.read_earlier(page.EARLIER)} <= earlier | whole
 
 
 def test_kept_rows_come_back_as_they_were(tmp_path):

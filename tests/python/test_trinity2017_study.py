@@ -219,6 +219,7 @@ def test_what_is_run_now_is_what_the_page_says(quick):
         ("merged-shared", 2, 57),
         ("cabling", 6, 57),
         ("start", 8, 23),
+        ("start-longer", 3, 23),
     ],
 )
 def test_every_point_is_right_and_has_whole_transfers(name, runs, groups):

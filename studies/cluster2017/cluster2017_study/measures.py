@@ -6,9 +6,11 @@ other one.
 
 from __future__ import annotations
 
+import csv
 import itertools
+import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +52,7 @@ class Run:
     block_bytes: float
     #: From the first request to the last commit, beside the background traffic.
     checkpoint_s: float
-    #: The checkpoint alone: from the first request to the last acknowledgement.
+    #: The checkpoint alone: from the first request to the last acknowledgement. 0 without baselines.
     checkpoint_alone_s: float
     #: Completion of the first and the last rank.
     first_rank_s: float
@@ -63,7 +65,8 @@ class Run:
     busiest_bytes: float
     #: Share of `checkpoint_s` in which the busiest device wrote.
     device_busy: float
-    #: Packets of the background traffic, and their latency from the send call to the last byte.
+    #: Packets of the background traffic, and their latency from the send call to the last byte. Those alone
+    #: are 0 without baselines.
     packets: int
     latency_min_s: float
     latency_mean_s: float
@@ -115,7 +118,8 @@ def of_sweep(folder: Path) -> tuple[list[Run], list[Completion]]:
     sweep = odonata.Sweep.load(folder)
     by_point: dict[int, dict[str, dict[str, Any]]] = {}
     for row in sweep.table.to_pylist():
-        if row["outcome"] == "completed" and row["baseline"] == "completed":
+        # A sweep without baselines has none to fail.
+        if row["outcome"] == "completed" and row.get("baseline") in (None, "completed"):
             by_point.setdefault(row["point"], {})[row["job"]] = row
     runs, completions = [], []
     for jobs in by_point.values():
@@ -140,21 +144,17 @@ def of_results(
     table.
     """
     scenario = results.run["scenario"]
-    job = next(one for one in scenario["jobs"] if one["name"] == "checkpoint")
     ranks = results.table("ranks")
     ends = sorted(ranks.filter(pc.equal(ranks["job"], "checkpoint"))["elapsed_s"].to_pylist())
     latencies = packet_latencies(results)
     servers = results.rows("servers")
     busiest = max(servers, key=lambda row: row["bytes_written"])
     run = Run(
-        nodes=checkpoint["ranks"],
-        placement=PLACEMENTS[job["placement"]],
-        routing=ROUTINGS[scenario["network"]["routing"]["algorithm"]],
-        buffers=scenario["storage"]["assignment"],
+        **configuration(results),
         checkpoint_bytes=float(checkpoint["bytes_written"]),
         block_bytes=size(scenario["storage"]["manager"]["block"]),
         checkpoint_s=checkpoint["io_commit_s"],
-        checkpoint_alone_s=checkpoint["elapsed_alone_s"],
+        checkpoint_alone_s=checkpoint.get("elapsed_alone_s") or 0.0,
         first_rank_s=ends[0],
         last_rank_s=ends[-1],
         steps=steps(ends),
@@ -166,14 +166,54 @@ def of_results(
         latency_min_s=latencies.min_s,
         latency_mean_s=latencies.mean_s,
         latency_max_s=latencies.max_s,
-        latency_mean_alone_s=background["message_latency_mean_alone_s"],
-        latency_max_alone_s=background["message_latency_max_alone_s"],
+        latency_mean_alone_s=background.get("message_latency_mean_alone_s") or 0.0,
+        latency_max_alone_s=background.get("message_latency_max_alone_s") or 0.0,
         packet_hops=results.run["packet_hops"],
         cpu_s=results.run["cpu_s"],
         peak_rss_bytes=results.run["peak_rss_bytes"],
         settings=SETTINGS[scenario["preset"]],
     )
     return run, ends
+
+
+def configuration(results: odonata.Results) -> dict[str, Any]:
+    """Nodes, placement, routing and buffers of a run."""
+    scenario = results.run["scenario"]
+    job = next(one for one in scenario["jobs"] if one["name"] == "checkpoint")
+    return {
+        "nodes": job["ranks"],
+        "placement": PLACEMENTS[job["placement"]],
+        "routing": ROUTINGS[scenario["network"]["routing"]["algorithm"]],
+        "buffers": scenario["storage"]["assignment"],
+    }
+
+
+def name_of(results: odonata.Results) -> str:
+    """Configuration and settings of a run: nodes-placement-routing-buffers, settings."""
+    parts = "-".join(map(str, configuration(results).values()))
+    return f"{parts}, {SETTINGS[results.run['scenario']['preset']]}"
+
+
+def has_alone(run: Run) -> bool:
+    """Whether the background traffic alone was measured."""
+    return run.latency_mean_alone_s > 0
+
+
+def with_alone(runs: Iterable[Run], others: Iterable[Run]) -> list[Run]:
+    """The runs; one without baselines has the background traffic alone of the largest other run of the same
+    configuration.
+    """
+    alone = {run.name: run for run in sorted(others, key=lambda run: run.checkpoint_bytes)}
+    return [
+        run
+        if has_alone(run)
+        else replace(
+            run,
+            latency_mean_alone_s=alone[run.name].latency_mean_alone_s,
+            latency_max_alone_s=alone[run.name].latency_max_alone_s,
+        )
+        for run in runs
+    ]
 
 
 @dataclass(frozen=True)
@@ -233,6 +273,24 @@ def read(folder: Path, name: str) -> tuple[list[Run], list[Completion]]:
     """Reads the rows that `write` stored."""
     runs = parquet.read(folder / f"{name}.parquet", Run)
     return runs, parquet.read(folder / f"{name}-ranks.parquet", Completion)
+
+
+def read_earlier(file: Path) -> list[Run]:
+    """Runs with the whole checkpoint of the text's settings of which only some measures were kept, as CSV.
+
+    The others are not a number; `with_alone` fills in the background traffic alone.
+    """
+    unknown = {field.name: math.nan for field in fields(Run) if field.name not in Run.__dict__}
+    known = {"checkpoint_bytes": WHOLE["text"], "block_bytes": 1e6, "buffers_all": BUFFERS}
+    names = ("placement", "routing", "buffers")
+    runs = []
+    with file.open(newline="", encoding="utf-8") as opened:
+        for row in csv.DictReader(opened):
+            numbers = {key: float(value or "nan") for key, value in row.items() if key not in names}
+            texts = {key: row[key] for key in names}
+            made: dict[str, Any] = unknown | known | numbers | texts | {"nodes": int(row["nodes"])}
+            runs.append(Run(**made))
+    return runs
 
 
 def ordered(runs: Iterable[Run]) -> list[Run]:

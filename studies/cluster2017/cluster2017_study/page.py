@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from study_tools import pages, parquet, shown, verdicts
+from study_tools import cost, pages, parquet, shown, verdicts
 from study_tools.claims import Claim, Verdict, number, share
 from study_tools.table import Table
 from study_tools.verdicts import Judged
@@ -17,6 +18,8 @@ from cluster2017_study.shown import SHOWN
 STUDY = Path(__file__).parents[1]
 DATA = STUDY / "data"
 FIGURES = STUDY.parents[1] / "docs" / "figures"
+COSTS = DATA / "costs.parquet"
+EARLIER = DATA / "whole-earlier.csv"
 
 CLAIMS: list[Claim[Sequence[Run]]] = [*claims_background.CLAIMS, *claims_io.CLAIMS]
 
@@ -34,7 +37,10 @@ NUMBERS = frozenset({"nearest-minimal-worst", "random-adaptive-ms", "4700-times"
 
 
 #: Whose settings -> the sweeps that the page is judged by.
-STORED = {"text": ("full", "scales", "whole"), "authors": ("authors", "authors-scales")}
+STORED = {
+    "text": ("full", "scales", "whole"),
+    "authors": ("authors", "authors-scales", "authors-whole"),
+}
 
 
 def at_full_scale(run: Run) -> bool:
@@ -58,15 +64,45 @@ def judge(runs: Sequence[Run]) -> list[Judged]:
 
 
 def stored(settings: str = "text") -> list[Run]:
-    """The runs with these settings that the page is judged by: the grid, and those at the paper's scale."""
-    grid, *scales = (measures.read(DATA, name)[0] for name in STORED[settings])
-    return [*grid, *(run for runs in scales for run in runs if at_full_scale(run))]
+    """The runs with these settings that the page is judged by: the grid, and of each configuration the
+    largest with as many bytes in flight as the paper's.
+    """
+    large = sorted(stored_scales(settings), key=lambda run: run.checkpoint_bytes)
+    return [*stored_grid(settings), *{run.name: run for run in large if at_full_scale(run)}.values()]
+
+
+def stored_grid(settings: str = "text") -> list[Run]:
+    """The grid of 60 configurations."""
+    return measures.read(DATA, STORED[settings][0])[0]
+
+
+def stored_scales(settings: str = "text") -> list[Run]:
+    """The configurations that ran with several checkpoints."""
+    kept = [name for name in STORED[settings][1:] if (DATA / f"{name}.parquet").exists()]
+    runs = [run for name in kept for run in measures.read(DATA, name)[0]]
+    return _with_alone(runs, [*stored_grid(settings), *runs])
+
+
+def stored_earlier() -> list[Run]:
+    """The whole checkpoints of an earlier model that did not run again."""
+    repeated = {run.name for run in stored_scales() if is_whole(run)}
+    earlier = [run for run in measures.read_earlier(EARLIER) if run.name not in repeated]
+    return _with_alone(earlier, [*stored_grid(), *stored_scales()])
+
+
+def _with_alone(runs: Sequence[Run], others: Sequence[Run]) -> list[Run]:
+    return measures.with_alone(runs, filter(measures.has_alone, others))
+
+
+def is_whole(run: Run) -> bool:
+    """Whether the checkpoint is the whole one."""
+    return run.whole < 1.01
 
 
 def texts() -> dict[Path, str]:
     """The pages, from the stored results."""
     runs, _ = measures.read(DATA, "full")
-    scales = [run for name in ("scales", "whole") for run in measures.read(DATA, name)[0]]
+    scales = stored_scales()
     quick, _ = measures.read(DATA, "quick")
     judged, small = judge(stored()), judge(quick)
     theirs = stored("authors")
@@ -88,6 +124,9 @@ def texts() -> dict[Path, str]:
         reasons=reasons(both, notes()).strip(),
         rules=verdicts.rules(judged).strip(),
         scales=scale_table(scales).markdown().strip(),
+        cells=cell_table([*stored_grid(), *scales, *stored_earlier()]).markdown().strip(),
+        earlier=earlier_table(stored_earlier()).markdown().strip(),
+        costs=cost.table(cost.stored(COSTS)).markdown().strip(),
         daly=daly.table(parquet.read(DATA / "daly.parquet", daly.Solution)).markdown().strip(),
         points=len(runs),
         cpu_minutes=number(sum(run.cpu_s for run in runs) / 60, "min"),
@@ -162,6 +201,60 @@ def scale(times: float) -> str:
     return f"{times:.0f}" if times >= 0.9 else f"1/{1 / times:.0f}"
 
 
+#: Claims about single configurations, or two of one placement, by measures that all whole checkpoints have.
+CELL_CLAIMS = (
+    *("nearest-minimal-least", "nearest-minimal-worst", "random-adaptive-ms", "4700-times"),
+    "random-node-grows",
+)
+
+
+def cell_table(runs: Sequence[Run]) -> Table:
+    """The claims on the configurations that ran with the whole checkpoint, at each scale, and whether their
+    verdicts are those with the whole checkpoint.
+    """
+    whole = {run.name for run in runs if is_whole(run)}
+    cells: dict[str, dict[str, Run]] = {}
+    for run in sorted(runs, key=lambda run: run.checkpoint_bytes):
+        if run.name in whole:
+            cells.setdefault(scale(run.scale), {})[run.name] = run
+    chosen = [claim for claim in CLAIMS if claim.key in CELL_CLAIMS]
+    judged = {name: verdicts.judge(chosen, list(found.values())) for name, found in cells.items()}
+    rows = [
+        [f"`{at[0].claim.key}`", *(f"{one.verdict} ({share(one.answer.values)})" for one in at)]
+        for at in zip(*judged.values(), strict=True)
+    ]
+    last = list(judged.values())[-1] if judged else []
+    equal = [
+        sum(one.verdict == end.verdict for one, end in zip(at, last, strict=True)) for at in judged.values()
+    ]
+    counted = ["verdicts as with the whole checkpoint", *(f"{count} of {len(rows)}" for count in equal)]
+    sizes = ["configurations", *(str(len(found)) for found in cells.values())]
+    header = ["claim", *(f"scale {name}" for name in cells)]
+    return Table("", header, [sizes, *rows, counted], left=len(header))
+
+
+def earlier_table(runs: Sequence[Run]) -> Table:
+    """The whole checkpoints of an earlier model."""
+    rows = [
+        [
+            run.name,
+            number(run.checkpoint_s, "s"),
+            "" if math.isnan(run.latency_mean_s) else number(1e6 * run.latency_mean_s, "us"),
+            number(1e6 * run.latency_max_s, "us"),
+            number(run.latency_max_s / run.latency_mean_alone_s, "x"),
+            number(run.packet_hops / 1e6, "M"),
+            number(run.cpu_s, "s"),
+            number(run.peak_rss_bytes / 2**20, "MiB"),
+        ]
+        for run in runs
+    ]
+    header = [
+        *("configuration", "checkpoint", "mean packet", "worst packet", "worst / mean without"),
+        *("packet-hops", "CPU", "memory"),
+    ]
+    return Table("", header, rows)
+
+
 def scale_table(runs: Sequence[Run]) -> Table:
     """The configurations that were run at several scales."""
     rows = [
@@ -170,6 +263,7 @@ def scale_table(runs: Sequence[Run]) -> Table:
             scale(run.scale),
             number(1e3 * run.checkpoint_s, "ms"),
             number(run.whole * run.checkpoint_s, "s"),
+            number(run.whole * run.first_rank_s, "s"),
             number(1e6 * run.latency_mean_s, "us"),
             number(1e6 * run.latency_max_s, "us"),
             number(run.slowest_packet, "x"),
@@ -181,7 +275,8 @@ def scale_table(runs: Sequence[Run]) -> Table:
         for run in sorted(runs, key=lambda run: (run.name, run.checkpoint_bytes))
     ]
     header = [
-        *("configuration", "scale", "checkpoint", "times whole / size", "mean packet", "worst packet"),
+        *("configuration", "scale", "checkpoint", "times whole / size", "first rank", "mean packet"),
+        "worst packet",
         *("worst, with / without", "worst / mean without", "packet-hops", "CPU", "memory"),
     ]
     return Table("", header, rows)

@@ -10,7 +10,7 @@ _GRID = 'make study-cluster2017 WHAT="full --store"'
 _SMALL = (
     "the paper's machine and jobs, checkpoint of 1/2,048 (scale 64): a terabyte takes up to half an hour each"
 )
-_ONE = "scale 1, as many bytes in flight as the paper's; a few packets decide"
+_ONE = "scale 1, as many bytes in flight as the paper's, or the whole checkpoint; a few packets decide"
 
 SHOWN = (
     Shown(

@@ -1,4 +1,4 @@
-"""Claims beyond the grid: BookSim, Blue Gene (figures 4 to 8), links (14), sizes, cost (17), speed (18)."""
+"""Claims beyond the grid: BookSim, Blue Gene (figures 4 to 8), links (14), sizes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tpds2016_study.bluegene_load import Load
 from tpds2016_study.claims_dragonfly import ALIKE, OTHERS, by_routing
 from tpds2016_study.claims_torus import shapes
 from tpds2016_study.cost import Cost
+from tpds2016_study.full import Full
 from tpds2016_study.measures import Run
 from tpds2016_study.processes import Split
 from tpds2016_study.speed import Speed
@@ -40,6 +41,8 @@ class Evidence:
     booksim: dict[str, dict[str, float]] | None = None
     #: Speed beside BookSim.
     speeds: Sequence[Speed] = ()
+    #: Programs with all their ranks and bytes.
+    full: Sequence[Full] = ()
 
 
 def booksim(file: Path = BOOKSIM) -> dict[str, dict[str, float]]:
@@ -138,41 +141,6 @@ def peak_share(pattern: str, low: float) -> Callable[[Evidence], list[Value]]:
     return values
 
 
-#: Bytes that the paper's programs send.
-PUBLISHED = {"AMG": 10 * 2**30, "Multigrid": 326 * 2**30, "Crystal Router": 2 * 2**40}
-
-
-def router_dearest(evidence: Evidence) -> list[Value]:
-    """Packet-hops, in proportion to the bytes that the paper's programs send."""
-    values = []
-    machines = {(run.machine, run.shape, run.routing) for run in evidence.runs}
-    for machine in sorted(machines):
-        hops = {
-            run.program: run.packet_hops * PUBLISHED[run.program] / run.bytes
-            for run in evidence.runs
-            if (run.machine, run.shape, run.routing) == machine
-        }
-        if len(hops) == len(PUBLISHED):
-            ratio = hops.pop("Crystal Router") / max(hops.values())
-            case = machine[2] if machine[0] == "dragonfly" else machine[1]
-            values.append(Value("over the next", case, ratio, "x", yes(ratio > 1.0)))
-    return values
-
-
-def dragonfly_dearer(evidence: Evidence) -> list[Value]:
-    solids = [run for run in evidence.runs if run.program == "AMG" and run.machine == "3D"]
-    values = []
-    for run in evidence.runs:
-        if run.program == "AMG" and run.machine == "dragonfly":
-            cubes = [solid for solid in solids if solid.ranks == run.ranks]
-            if cubes:
-                base = min(cubes, key=lambda solid: solid.latency_s)
-                ratio = run.packet_hops / base.packet_hops
-                case = f"{run.ranks}, {run.routing}"
-                values.append(Value("packet-hops, dragonfly / 3D", case, ratio, "x", near(ratio, 4.0)))
-    return values
-
-
 def both_shapes(evidence: Evidence) -> list[Value]:
     """At every size: the ratio grows with the size."""
     return shapes([*evidence.runs, *evidence.larger])
@@ -190,39 +158,6 @@ def local_broader(evidence: Evidence) -> list[Value]:
                 ratio = getattr(routed[name], measure) / max(base, 1e-9)
                 case = f"{routed[name].ranks} ranks"
                 values.append(Value(f"{what}, {name} / minimal", case, ratio, "x", yes(ratio > 1 + ALIKE)))
-    return values
-
-
-def router_rollbacks(evidence: Evidence) -> list[Value]:
-    found = {cost.program: cost for cost in evidence.costs if cost.scheduler == "optimistic"}
-    if len(found) < 2:
-        return []
-    undone = {name: 1.0 - cost.efficiency for name, cost in found.items()}
-    return [
-        Value(name, "optimistic", share, "%", yes(share > undone["AMG"]) if name != "AMG" else None)
-        for name, share in undone.items()
-    ]
-
-
-def faster_than_booksim(routing: str, least: float) -> Callable[[Evidence], list[Value]]:
-    """At least as many times as fast as BookSim as the paper's simulator at its slowest."""
-
-    def values(evidence: Evidence) -> list[Value]:
-        return [
-            Value("", f"load {row.load:g}", row.times, "x", yes(row.times >= least))
-            for row in evidence.speeds
-            if row.routing == routing
-        ]
-
-    return values
-
-
-def same_results(evidence: Evidence) -> list[Value]:
-    values = []
-    for what, rows in (("schedulers", evidence.costs), ("processes", evidence.splits)):
-        for program in {row.program: None for row in rows}:
-            digests = len({row.digest for row in rows if row.program == program})
-            values.append(Value("digests", f"{program}, {what}", digests, "", yes(digests == 1)))
     return values
 
 
@@ -313,56 +248,5 @@ CLAIMS: list[Claim[Evidence]] = [
         "Multigrid, over minimal routing: share of the links of a class with at least a tenth of its mean "
         "bytes, and share of local links whose buffers were ever full: more than 1.02",
         local_broader,
-    ),
-    Claim(
-        "router-dearest",
-        "7, fig. 17",
-        "Crystal Router consumes the most time on both networks, as it transfers most",
-        "most",
-        "packet-hops, in proportion to the bytes of the paper's programs: Crystal Router over "
-        "the larger of the two others more "
-        "than 1",
-        router_dearest,
-    ),
-    Claim(
-        "amg-dragonfly",
-        "7, fig. 17",
-        "AMG takes 30 minutes on the torus and 2 hours on the dragonfly, on 8 cores",
-        "4x",
-        "packet-hops of AMG on the dragonfly over those on the 3D torus: within 20% of 4",
-        dragonfly_dearer,
-    ),
-    Claim(
-        "router-rollbacks",
-        "7",
-        "frequent synchronization of Crystal Router leads to a large number of rollbacks in optimistic mode",
-        "more",
-        "share of events that were taken back, two threads: more than of AMG",
-        router_rollbacks,
-    ),
-    Claim(
-        "booksim-speed-minimal",
-        "7, fig. 18",
-        "one core, minimal routing: 5 to 11 times as fast as BookSim",
-        "5-11x",
-        "cycles of 1,056 nodes per second of CPU time, ours over BookSim 2's, at each load: at least 5",
-        faster_than_booksim("minimal", 5.0),
-    ),
-    Claim(
-        "booksim-speed-adaptive",
-        "7, fig. 18",
-        "one core, adaptive routing: 5.3 to 12.38 times as fast as BookSim",
-        "5.3-12.38x",
-        "likewise: at least 5.3",
-        faster_than_booksim("adaptive", 5.3),
-    ),
-    Claim(
-        "same-results",
-        "7",
-        "what a simulation gives does not depend on the scheduler, the threads and the processes",
-        "same",
-        "digests over sequential, conservative and optimistic runs, and over processes: one per program",
-        same_results,
-        kind=Kind.OWN,
     ),
 ]

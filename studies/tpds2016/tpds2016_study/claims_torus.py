@@ -13,14 +13,18 @@ DIMENSIONS = ("3D", "5D", "7D", "9D")
 
 
 def by_dimension(runs: Runs, program: str) -> Iterator[tuple[str, dict[str, Run]]]:
-    """A program's runs by dimensions, each in its most cubic shape, if all exist."""
-    found: dict[str, Run] = {}
+    """A program's runs by dimensions, each in its most cubic shape, per size of which all exist."""
+    sizes: dict[tuple[int, str], dict[str, Run]] = {}
     for run in runs:
         if run.program == program and run.machine in DIMENSIONS:
+            # Bytes to three digits: they do not depend on the machine.
+            found = sizes.setdefault((run.ranks, f"{run.bytes:.3g}"), {})
             before = found.get(run.machine)
             if before is None or spread(run) < spread(before):
                 found[run.machine] = run
-    return iter([(f"{program}", found)] if len(found) == len(DIMENSIONS) else [])
+    for (ranks, _), found in sizes.items():
+        if len(found) == len(DIMENSIONS):
+            yield f"{program}, {ranks:,} ranks", found
 
 
 def spread(run: Run) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +26,31 @@ PANELS = (
 )
 
 
-def draw(folder: Path, runs: Sequence[Run], points: Sequence[Point], times: Sequence[Time]) -> list[str]:
+@dataclass(frozen=True)
+class Data:
+    """The data of all figures."""
+
+    grid: Sequence[Run]
+    points: Sequence[Point]
+    #: Runs with the paper's ranks, and their distributions.
+    paper: Sequence[Run]
+    paper_points: Sequence[Point]
+    times: Sequence[Time]
+
+
+def draw(folder: Path, data: Data) -> list[str]:
     """Writes the figures; equal drawings are equal files. Returns their names."""
     folder.mkdir(parents=True, exist_ok=True)
     pictures = {
-        "tpds2016-dragonfly.svg": dragonfly(runs, points),
-        "tpds2016-torus.svg": torus(runs),
-        "tpds2016-bluegene.svg": bluegene(times),
+        "tpds2016-dragonfly.svg": dragonfly(data.grid, data.points),
+        "tpds2016-torus.svg": torus(data.grid),
+        "tpds2016-bluegene.svg": bluegene(data.times),
     }
+    machines = {run.machine for run in data.paper}
+    if "dragonfly" in machines:
+        pictures["tpds2016-paper-dragonfly.svg"] = dragonfly(data.paper, data.paper_points)
+    if machines & set(DIMENSIONS):
+        pictures["tpds2016-paper-torus.svg"] = torus(data.paper)
     with matplotlib.rc_context({"svg.hashsalt": "tpds2016"}):
         for name, picture in pictures.items():
             picture.savefig(folder / name, metadata={"Date": None})
@@ -40,11 +58,12 @@ def draw(folder: Path, runs: Sequence[Run], points: Sequence[Point], times: Sequ
 
 
 def dragonfly(runs: Sequence[Run], points: Sequence[Point]) -> Figure:
-    """Cumulative distributions over ranks and links: figures 9 to 12 and 14."""
-    picture = Figure(figsize=(12.5, 6.4), layout="constrained")
-    for row, program in enumerate(NAMES):
+    """Cumulative distributions over ranks and links: figures 9 to 12 and 14; a row per program."""
+    programs = [name for name in NAMES if any(run.program == name for run in runs)]
+    picture = Figure(figsize=(12.5, len(programs) / len(NAMES) * 6.4), layout="constrained")
+    for row, program in enumerate(programs):
         for column, (what, title, scale) in enumerate(PANELS):
-            axes = picture.add_subplot(len(NAMES), len(PANELS), row * len(PANELS) + column + 1)
+            axes = picture.add_subplot(len(programs), len(PANELS), row * len(PANELS) + column + 1)
             for color, routing in zip(COLORS, ROUTINGS.values(), strict=False):
                 names = {
                     run.name
@@ -83,7 +102,7 @@ def torus(runs: Sequence[Run]) -> Figure:
                 found = [run for run in runs if (run.program, run.machine) == (program, machine)]
                 if found:
                     value = scale * getattr(min(found, key=spread), measure)
-                    label = program if tick == 0 else None
+                    label = program if program not in axes.get_legend_handles_labels()[1] else None
                     axes.bar(tick + 0.27 * (number - 1), value, 0.25, color=COLORS[number], label=label)
         axes.set_xticks(range(len(DIMENSIONS)), DIMENSIONS)
         axes.set_title(title, fontsize=8, loc="left")

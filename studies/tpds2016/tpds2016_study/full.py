@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import platform
 import resource
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from study_tools.cost import commit, machine
 
 import odonata
 from tpds2016_study.track import Mark, Track, estimated, read_track, sittings
@@ -169,20 +169,3 @@ def row(name: str, routing: str, results: odonata.Results | None, track: Sequenc
         commit=commit(),
         machine=machine(),
     )
-
-
-def commit() -> str:
-    """The current commit."""
-    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
-
-
-def machine() -> str:
-    """The processor, and the number of its cores that this process may use."""
-    names = [
-        line.split(":", 1)[1].strip()
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        if line.startswith("model name")
-    ]
-    return f"{names[0] if names else platform.machine()}, {len(os.sched_getaffinity(0))} cores"

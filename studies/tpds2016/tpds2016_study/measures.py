@@ -155,6 +155,11 @@ def of_results(results: odonata.Results) -> One:
     ]
 
 
+def name_of(results: odonata.Results) -> str:
+    """The name of a run, from its tables."""
+    return of_results(results)[0].name
+
+
 def machine_of(machine: dict[str, Any]) -> tuple[str, str]:
     """Family and sizes."""
     if machine.get("torus"):

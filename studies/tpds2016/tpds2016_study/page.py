@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from study_tools import pages, shown, verdicts
+from study_tools import cost, pages, shown, verdicts
 from study_tools.claims import number
 from study_tools.table import Table
 
-from tpds2016_study import claims_dragonfly, claims_machines, claims_torus, measures
+from tpds2016_study import claims_cost, claims_dragonfly, claims_machines, claims_torus, figures, measures
 from tpds2016_study.bluegene import Time
 from tpds2016_study.bluegene_load import Load
 from tpds2016_study.claims_machines import Evidence
@@ -23,6 +23,7 @@ from tpds2016_study.speed import Speed
 
 STUDY = Path(__file__).parents[1]
 DATA = STUDY / "data"
+COSTS = DATA / "costs.parquet"
 FIGURES = STUDY.parents[1] / "docs" / "figures"
 SWEEPS = {
     "programs": ("dragonfly", "torus"),
@@ -31,6 +32,13 @@ SWEEPS = {
     "amg-oblong": ("amg-oblong",),
     "links": ("links",),
 }
+#: Parts with the paper's ranks, one per program.
+PAPER = ("paper-router", "paper-amg", "paper-multigrid")
+SWEEPS |= {part: (f"{part}-dragonfly", f"{part}-torus") for part in PAPER}
+#: Parts whose distributions are drawn, and the files of these.
+DISTRIBUTIONS = {"programs": "distributions"} | {part: f"{part}-distributions" for part in PAPER}
+#: Parts with more ranks than those of the grid.
+LARGER = ("larger", "amg-nonminimal", "amg-oblong", *PAPER)
 
 
 def stored(name: str = "programs") -> list[Run]:
@@ -44,8 +52,9 @@ def stored_full() -> list[Full]:
 
 
 def stored_larger() -> list[Run]:
-    """Stored runs with more ranks."""
-    return [*stored("larger"), *kept("amg-nonminimal", Run), *kept("amg-oblong", Run)]
+    """Stored runs with more ranks; equal runs of several parts once."""
+    runs = [run for part in LARGER for run in kept(part, Run)]
+    return list({(run.name, run.bytes): run for run in runs}.values())
 
 
 def kept(name: str, kind: type) -> list[Any]:
@@ -65,15 +74,16 @@ def evidence(runs: Sequence[Run]) -> Evidence:
         splits=kept("processes", Split),
         booksim=claims_machines.booksim(),
         speeds=kept("speed", Speed),
+        full=stored_full(),
     )
 
 
 def judge(found: Evidence) -> list[verdicts.Judged]:
     """Judges all claims by the measurements."""
     return [
-        *verdicts.judge(claims_machines.CLAIMS, found),
+        *verdicts.judge([*claims_machines.CLAIMS, *claims_cost.CLAIMS], found),
         *verdicts.judge(claims_dragonfly.CLAIMS, [*found.runs, *found.larger]),
-        *verdicts.judge(claims_torus.CLAIMS, found.runs),
+        *verdicts.judge(claims_torus.CLAIMS, [*found.runs, *found.larger]),
     ]
 
 
@@ -97,6 +107,7 @@ def texts() -> dict[Path, str]:
         links=link_table(found.links).markdown().strip(),
         scales=scale_table(runs, larger).markdown().strip(),
         costs=cost_table(found.costs).markdown().strip(),
+        paper_costs=cost.table(cost.stored(COSTS)).markdown().strip(),
         full=full_table(stored_full()).markdown().strip(),
         full_remarks=(STUDY / "full.md").read_text(encoding="utf-8").strip(),
         speeds=speed_table(found.speeds).markdown().strip() if found.speeds else "Not run yet.",
@@ -136,6 +147,10 @@ PAIRS = (
     ("AMG", "minimal", "adaptive", "latency_s"),
     ("AMG", "minimal", "adaptive", "communication_s"),
     ("AMG", "minimal", "adaptive", "terminal_mean_s"),
+    ("Crystal Router", "minimal", "adaptive", "latency_s"),
+    ("Crystal Router", "minimal", "adaptive", "communication_s"),
+    ("Multigrid", "minimal", "adaptive", "latency_s"),
+    ("Multigrid", "minimal", "adaptive", "communication_s"),
     ("AMG", "oblong", "cube", "latency_s"),
     ("AMG", "oblong", "cube", "communication_s"),
     ("Crystal Router", "cube", "5D", "latency_s"),
@@ -247,6 +262,7 @@ def full_table(rows: Sequence[Full]) -> Table:
             *("" if off is None else f"{100 * off:+.0f}%" for off in row.off),
             f"`{row.digest[:8]}`" if row.digest else "",
             f"`{row.commit}`",
+            row.machine,
         ]
         for row in rows
     ]
@@ -265,7 +281,7 @@ def full_table(rows: Sequence[Full]) -> Table:
         ),
         *("packet-hops per CPU-second", "peak memory", "CPU of the whole run"),
         *("predicted after a tenth: events off by", "CPU off by"),
-        *("digest", "commit"),
+        *("digest", "commit", "machine"),
     ]
     return Table("", header, found, left=4)
 
@@ -312,6 +328,12 @@ def speed_table(rows: Sequence[Speed]) -> Table:
     return Table("", header, found)
 
 
-def figure_data() -> tuple[list[Run], list[Point], list[Time]]:
+def figure_data() -> figures.Data:
     """The data of the figures."""
-    return stored(), measures.read(DATA, "distributions", Point), measures.read(DATA, "bluegene", Time)
+    return figures.Data(
+        grid=stored(),
+        points=measures.read(DATA, "distributions", Point),
+        paper=[run for part in PAPER for run in kept(part, Run)],
+        paper_points=[point for part in PAPER for point in kept(DISTRIBUTIONS[part], Point)],
+        times=measures.read(DATA, "bluegene", Time),
+    )

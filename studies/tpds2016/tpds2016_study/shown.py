@@ -11,7 +11,7 @@ _BOOKSIM = "[validation](../../docs/validation.md)"
 _PROGRAMS = 'make study-tpds2016 WHAT="full --store"'
 _MACHINES = 'make study-tpds2016 WHAT="machines --store"'
 _SMALL = "1,728 ranks (Crystal Router 1,250), [scaled](APPENDIX.md#programs-and-scaling)"
-_ALSO = _SMALL + "; AMG also with its 13,824"
+_ALSO = _SMALL + "; AMG also with its 13,824, [Crystal Router with its 10,000](APPENDIX.md#the-papers-ranks)"
 
 SHOWN = (
     Shown(
@@ -93,6 +93,20 @@ SHOWN = (
         ("router-dearest", "amg-dragonfly", "router-rollbacks"),
         _MACHINES,
         "two threads instead of 16 to 64 cores",
+    ),
+    Shown(
+        "Fig. 17, 110K nodes",
+        "[table](APPENDIX.md#full-size)",
+        ("modest-cores",),
+        "make study-tpds2016 WHAT=multigrid-full",
+        "the paper's ranks and bytes",
+    ),
+    Shown(
+        "7, BigSim and SST",
+        "not run here",
+        ("bigsim-speed", "sst-speed"),
+        "",
+        "",
     ),
     Shown(
         "Fig. 18, speed beside BookSim",

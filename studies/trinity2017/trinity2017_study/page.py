@@ -7,7 +7,7 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from study_tools import pages, parquet, shown, verdicts
+from study_tools import cost, pages, parquet, shown, verdicts
 from study_tools.claims import number
 from study_tools.shown import Shown
 from study_tools.table import Table
@@ -21,8 +21,11 @@ DATA = STUDY / "data"
 FIGURES = STUDY.parents[1] / "docs" / "figures"
 SWEEPS = (
     *("phase2", "large", "largest", "longer"),
-    *("merged", "merged-large", "merged-shared", "cabling", "start"),
+    *("merged", "merged-large", "merged-shared", "cabling", "start", "start-longer"),
 )
+#: Sweeps with 1,024 nodes and more, the cost of whose runs is kept.
+LARGE = ("large", "largest", "longer", "merged-large", "merged-shared", "start-longer")
+COSTS = DATA / "costs.parquet"
 
 #: Figure of the text -> machine, files, access, and its title.
 PANELS = {
@@ -111,7 +114,8 @@ SHOWN = (
 
 def stored() -> list[Run]:
     """All stored runs; a run that several sweeps have, once."""
-    runs = [run for name in SWEEPS for run in parquet.read(DATA / f"{name}.parquet", Run)]
+    kept = [DATA / f"{name}.parquet" for name in SWEEPS]
+    runs = [run for file in kept if file.exists() for run in parquet.read(file, Run)]
     return list({run.name: run for run in reversed(runs)}.values())[::-1]
 
 
@@ -141,6 +145,7 @@ def texts() -> dict[Path, str]:
         runs=run_table(runs).markdown().strip(),
         largest=reached(runs),
         logs=log_table(stored_logs()).markdown().strip(),
+        costs=cost.table(cost.stored(COSTS)).markdown().strip(),
         cpu_minutes=number(sum(run.cpu_s for run in runs) / 60, "min"),
     )
 
@@ -208,12 +213,13 @@ def start_table(runs: Sequence[Run]) -> Table:
             rows.append(
                 [
                     f"{run.nodes:,}",
+                    str(run.transfers),
                     number(other.bandwidth / 1e9, "GB/s"),
                     number(run.bandwidth / 1e9, "GB/s"),
                     number(run.bandwidth / other.bandwidth, "x"),
                 ]
             )
-    return Table("", ["nodes", "by a hash", "in turn", "ratio"], rows)
+    return Table("", ["nodes", "transfers per rank", "by a hash", "in turn", "ratio"], rows)
 
 
 def figure(runs: Sequence[Run], replays: Sequence[Replay]) -> Figure:
