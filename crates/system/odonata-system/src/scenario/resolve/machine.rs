@@ -22,7 +22,7 @@ use crate::text_file::read_text;
 const MOST_FAULTS: usize = 1 << 20;
 
 pub(super) const CABLES: &str = "machine.cables";
-const CABLES_EXPECTED: &str = "CSV with columns a, b, index, bandwidth, latency (docs/networks.md)";
+const CABLES_EXPECTED: &str = "CSV with columns a, b, index, class, bandwidth, latency, buffer (docs/networks.md)";
 
 /// Maximum size of a graph file, in bytes.
 const LONGEST: u64 = 256 << 20;
