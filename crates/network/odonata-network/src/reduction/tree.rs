@@ -323,7 +323,7 @@ impl Ground<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use odonata_topology::family::rail_optimized::HostLinks;
+    use odonata_topology::family::rail_optimized::{HostLinks, StorageShape};
     use odonata_topology::{RailOptimized, RailOptimizedShape};
 
     /// Two pods of two hosts with two GPUs, and `spines` spines.
@@ -335,6 +335,7 @@ mod tests {
             links: HostLinks::Switch,
             spines,
             cables: 1,
+            storage: StorageShape::default(),
         })
         .unwrap()
     }

@@ -57,6 +57,7 @@ pub(super) fn machine(
     let mut family = machine.kind.build().map_err(|problem| refuse(&machine.kind, problem))?;
     interfaces(&mut machine, &mut family, rest.interfaces)?;
     let layout = Layout::new(family.topology()).map_err(|problem| refuse(&machine.kind, problem))?;
+    let layout = layout.with_storage_nodes(family.storage_nodes());
     let layout = service_routers(&mut machine, rest.service_routers.clone(), layout)?;
     let map = rest.cables.take();
     faults(&mut machine, rest, layout.routers())?;
