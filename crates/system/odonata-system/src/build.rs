@@ -524,7 +524,7 @@ mod tests {
                             global_ports_per_router = 1\n[[jobs]]\nranks = 2\nworkload = { milc = {} }\n";
 
     fn rules_of(collectives: &str) -> Rules {
-        let text = format!("{SCENARIO}[mpi.collectives]\n{collectives}");
+        let text = format!("{SCENARIO}[network.reduction]\n[mpi.collectives]\n{collectives}");
         let loaded = crate::scenario::load(&text, "scenario.toml", &[], None, "").expect("it is a scenario");
         loaded.resolved.mpi.rules()
     }
