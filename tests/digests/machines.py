@@ -432,6 +432,30 @@ def pipelines() -> Iterator[Case]:
         yield Case(f"pipeline/as-booksim/{name}", scenario(machine, nodes, merged(keys, as_booksim)))
 
 
+def storage_of_rails() -> Iterator[Case]:
+    """Storage nodes of GPU clusters, on a network of their own and below the spines."""
+    checkpoint = {"checkpoint": {"iterations": 2, "total": "3 MB", "interval": "20 us"}}
+    storage = {"assignment": "round-robin"}
+    for fabric in ("separate", "converged"):
+        for algorithm in ("minimal", "pxn", "up-down"):
+            rails = {
+                "pods": 2,
+                "hosts_per_pod": 4,
+                "gpus_per_host": 3,
+                "spines": 2,
+                "storage": {"nodes": 5, "fabric": fabric},
+            }
+            jobs = [
+                {"name": "saver", "ranks": 10, "placement": "random", "workload": checkpoint},
+                {"name": "noise", "ranks": 10, "until": "saver", "workload": {"uniform": {"load": 0.3}}},
+            ]
+            network = {"routing": {"algorithm": algorithm}}
+            yield Case(
+                f"machine/rail-storage/{fabric}/{algorithm}",
+                {"machine": {"rail-optimized": rails}, "network": network, "storage": storage, "jobs": jobs},
+            )
+
+
 def cables() -> Iterator[Case]:
     """Failed and slow cables; arrangements of global links."""
     broken = {"failed_links": [{"routers": [0, 1]}], "torus": {"dims": [4, 3], "nodes_per_router": 2}}
@@ -441,6 +465,7 @@ def cables() -> Iterator[Case]:
     }
     yield Case("cables/failed", scenario(broken, 24, {"routing": {"algorithm": "up-down"}}))
     yield Case("cables/degraded", scenario(slow, 24, {"routing": {"algorithm": "minimal-adaptive"}}))
+    yield from storage_of_rails()
     tofu = {"torus": {"dims": [2, 3, 2, 2, 3, 2], "open_dims": [3, 5]}}
     yield Case("cables/open-dimensions", scenario(tofu, 144, {"routing": {"algorithm": "dimension-order"}}))
     kinds = [{"groups": 1, "nodes": 3, "cables_to": [1]}, {"groups": 1, "nodes": 1, "cables_to": [2, 1]}]

@@ -437,6 +437,30 @@ MIX: list[Table] = [
 ]
 
 
+def in_routers() -> Iterator[Case]:
+    """Collectives in routers: trees for all jobs or for one, beside other traffic."""
+    tree = {"fat-tree": {"k": 4, "n": 3}}
+    long = {"allreduce": {"bytes": "3 KiB", "algorithm": "switches", "iterations": 5, "compute": "1 us"}}
+    short = {"barrier": {"algorithm": "switches", "iterations": 8, "overlap": True, "compute": "2 us"}}
+    jobs = [
+        job(20, long, name="long", placement="random"),
+        job(40, short, name="short", placement="random", ranks_per_node=2, repeat=2),
+        job(20, NOISE, name="noise", placement="random", until=["long", "short"]),
+    ]
+    for trees in (1, 64):
+        for lost in (False, True):
+            reduction = {"trees": trees, "operations": 3, "data": "512 B"}
+            yield Case(
+                f"jobs/in-routers-{trees}{'-lost-time' if lost else ''}",
+                {
+                    "machine": tree,
+                    "network": {"reduction": reduction},
+                    "run": {"lost_time": lost},
+                    "jobs": jobs,
+                },
+            )
+
+
 def rules() -> Iterator[Case]:
     """Jobs that wait for others, arrays, placement."""
     chain = [
@@ -495,5 +519,6 @@ def cases() -> Iterator[Case]:
     yield from patterns()
     yield from applications()
     yield from shaped()
+    yield from in_routers()
     yield from rules()
     yield from recorded()

@@ -186,6 +186,7 @@ __all__ = [
     "Progress",
     "Queues",
     "RailOptimized",
+    "RailStorage",
     "Rate",
     "RateAbove",
     "Reach",
@@ -194,6 +195,7 @@ __all__ = [
     "ReduceScatter",
     "ReduceScatterWorkload",
     "ReduceWorkload",
+    "Reduction",
     "RendezvousForm",
     "Retransmission",
     "RouterException",
@@ -223,6 +225,7 @@ __all__ = [
     "StartServer",
     "Stencil",
     "Storage",
+    "StorageFabric",
     "Striped",
     "Swift",
     "Switching",
@@ -776,7 +779,7 @@ class CrystalRouter(Table):
     rounds: Annotated[int, Field(ge=0)] = 60
     """Number of rounds. The trace's matrix does not show it."""
 
-Barrier = Literal["auto", "dissemination", "recursive-doubling", "double-ring", "tree", "offload"]
+Barrier = Literal["auto", "dissemination", "recursive-doubling", "double-ring", "tree", "offload", "switches"]
 """The algorithm of barriers.
 
 `auto`: The library's choice.
@@ -790,6 +793,8 @@ Barrier = Literal["auto", "dissemination", "recursive-doubling", "double-ring", 
 `tree`: Up a binomial tree and down again.
 
 `offload`: Up a tree of network interfaces and down again (`mpi.offload`).
+
+`switches`: In the routers between the ranks (`network.reduction`).
 """
 
 
@@ -909,7 +914,7 @@ class ReduceWorkload(Table):
     root: Annotated[int, Field(ge=0)] = 0
     """The rank that gets the result."""
 
-Allreduce = Literal["auto", "recursive-doubling", "reduce-scatter-allgather", "ring", "segmented-ring", "reduce-broadcast", "bine-latency", "bine-bandwidth", "bine-segmented", "offload"]
+Allreduce = Literal["auto", "recursive-doubling", "reduce-scatter-allgather", "ring", "segmented-ring", "reduce-broadcast", "bine-latency", "bine-bandwidth", "bine-segmented", "offload", "switches"]
 """The algorithm of all-reduces.
 
 `auto`: The library's choice.
@@ -933,6 +938,8 @@ is not a power of two.
 `bine-segmented`: Like `bine-bandwidth`, with segments in the reduce-scatter.
 
 `offload`: Up a tree of network interfaces and down again (`mpi.offload`).
+
+`switches`: In the routers between the ranks (`network.reduction`).
 """
 
 
@@ -1367,9 +1374,18 @@ class TrainingFailures(Table):
     last of them is lost.
     """
 
+    iteration: Time | None = None
+    """Time of an iteration that `mtbf_hours` assumes, e.g. "5 s"."""
+
     mean: float | None = None
     """Mean number of executed iterations between failures, in place of `after`: gaps are exponential. It is
     the mean time between failures over the time of an iteration.
+    """
+
+    mtbf_hours: float | None = None
+    """Mean time between failures of one rank in hours, in place of `mean`, which is then that time over the
+    ranks and `iteration`. 16,384 GPUs with 419 unexpected interruptions in 54 days have 50,700 hours (A.
+    Grattafiori et al., "The Llama 3 herd of models", 2024).
     """
 
     restart: Time = "0 s"
@@ -3767,6 +3783,34 @@ into its host.
 `all-to-all`: A link between each pair of GPUs; each is a `local` link.
 """
 
+StorageFabric = Literal["separate", "converged"]
+"""The network of the storage nodes.
+
+`separate`: Switches of their own, which each host reaches by its storage ports.
+
+`converged`: Leaves of their own below the spines of the GPUs.
+"""
+
+
+class RailStorage(Table):
+    """Storage nodes and their network."""
+
+    fabric: StorageFabric = "separate"
+    """Their network."""
+
+    nodes: Annotated[int, Field(ge=1)] | None = None
+    """Storage nodes, which come after the GPUs. They run no jobs; storage servers are there unless
+    `storage.nodes` says otherwise. Required.
+    """
+
+    ports: Annotated[int, Field(ge=1)] | None = None
+    """Storage ports of a host, with a network of their own. Default: 2, as of a DGX H100."""
+
+    spines: Annotated[int, Field(ge=0)] | None = None
+    """Storage spines, with a network of their own; 0 is possible in one pod with one port. Default: one per
+    host of a pod, so that no leaf is oversubscribed.
+    """
+
 
 class RailOptimized(Table):
     """A rail-optimized cluster: hosts of several GPUs with a NIC each, connected to the leaf switch of the
@@ -3794,6 +3838,9 @@ class RailOptimized(Table):
     of a leaf, one cable to each.
     """
 
+    storage: RailStorage | None = None
+    """Storage nodes. Default: none."""
+
 
 class SlimFly(Table):
     """A Slim Fly (M. Besta, T. Hoefler, SC 2014): the McKay-Miller-Širáň graph of 2 q^2 routers, each pair
@@ -3813,8 +3860,8 @@ class Machine(Table):
     """The machine's graph: exactly one kind, and its faulty cables."""
 
     cables: str | None = None
-    """A CSV file that gives cables a bandwidth, latency or buffer of their own; relative to the scenario's
-    folder. Default: none.
+    """A CSV file that gives cables a class, bandwidth, latency or buffer of their own; relative to the
+    scenario's folder. Default: none.
     """
 
     degraded_links: list[DegradedLink] | None = None
@@ -4656,6 +4703,34 @@ class Pipeline(Table):
     vc_allocation: Annotated[int, Field(ge=1, le=100)] = 1
     """Cycles of virtual-channel allocation."""
 
+
+class Reduction(Table):
+    """Barriers and all-reduces in routers, as by SHARP (R. Graham et al., COMHPC 2016; ISC 2020). Each job
+    whose collectives have the algorithm "switches" gets a tree of routers for all of the run, in the
+    order of the jobs. A job that finds a router without a free tree falls back to the library's choice.
+    """
+
+    data: Bytes = "256 B"
+    """Data of an operation, at most a packet; longer vectors take several operations. With the defaults, 4
+    KiB take eight round trips.
+    """
+
+    delay: Time = "100 ns"
+    """Time in which a router sums the data of its children; assumed."""
+
+    operations: Annotated[int, Field(ge=1, le=4096)] = 2
+    """Operations of a tree under way at a time, 1 to 4,096: a node sends the next one when it has the result
+    of the oldest.
+    """
+
+    trees: Annotated[int, Field(ge=0)] = 64
+    """Trees that a router can sum in; assumed. A router with one neighbor below it in a tree only passes
+    data on.
+    """
+
+    up_to: Bytes = "4 KiB"
+    """Largest vector of an all-reduce; longer ones fall back to the library's choice."""
+
 RouterModel = Literal["input-queued", "output-queued", "pipelined"]
 """Where packets wait inside a router.
 
@@ -5040,6 +5115,9 @@ class Network(Table):
 
     pipeline: Pipeline = Field(default_factory=Pipeline)
     """The pipeline stages; only for pipelined routers."""
+
+    reduction: Reduction | None = None
+    """Sums in routers, for collectives with the algorithm "switches". Default: none."""
 
     router: RouterModel = "input-queued"
     """Where packets wait inside a router."""

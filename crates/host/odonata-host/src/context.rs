@@ -4,7 +4,7 @@ use crate::event::HostEvent;
 use crate::payload::Payload;
 use odonata_blame::lost::Carried;
 use odonata_engine::{Context, Lp, Mode, Plain, Speculative, Time};
-use odonata_network::{FabricEvent, Message};
+use odonata_network::{Contribution, FabricEvent, Message};
 
 /// The fabric, carrying messages of the hosts.
 pub type Fabric = odonata_network::Fabric<Payload>;
@@ -39,6 +39,8 @@ pub(crate) trait HostContext: Uses {
     fn submit(&mut self, at: Time, message: Message<Payload>, losses: Carried);
     /// Hands a message that needs no notice of its send to the network interface now.
     fn submit_now(&mut self, message: Message<Payload>);
+    /// Hands a rank's part in a sum of routers to its interface at `at`.
+    fn reduce(&mut self, at: Time, contribution: Contribution);
     /// Ends the run after this event.
     fn halt(&mut self, code: u32);
 }
@@ -72,6 +74,11 @@ impl<C: MachineContext, const OBSERVED: bool> RunContext<'_, C, OBSERVED> {
     #[inline]
     pub(crate) fn note_sent(&mut self, slot: u32) {
         self.fabric.note_sent::<C>(slot);
+    }
+
+    /// Takes a contribution to the ended operation `operation` of routers; `None` after the last one.
+    pub(crate) fn take_reduced(&mut self, operation: u32) -> Option<Contribution> {
+        self.fabric.take_reduced::<C>(operation)
     }
 
     /// The hosts have used message `slot`, which has arrived.
@@ -111,6 +118,10 @@ impl<C: MachineContext, const OBSERVED: bool> HostContext for RunContext<'_, C, 
     #[inline]
     fn submit_now(&mut self, message: Message<Payload>) {
         self.fabric.submit_now(self.ctx, message);
+    }
+
+    fn reduce(&mut self, at: Time, contribution: Contribution) {
+        self.fabric.reduce(self.ctx, at, contribution);
     }
 
     fn halt(&mut self, code: u32) {

@@ -66,6 +66,11 @@ impl Interfaces {
         }
     }
 
+    /// The number in the fabric of interface `interface` of `node`.
+    pub(crate) fn number(&self, node: u32, interface: u32) -> u32 {
+        node * self.per_node + interface
+    }
+
     /// The interfaces of a message, numbered in the fabric.
     #[inline]
     pub(crate) fn between(&self, source: Endpoint, target: Endpoint) -> (u32, u32) {

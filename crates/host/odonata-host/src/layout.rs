@@ -100,9 +100,17 @@ pub(crate) struct Layout {
     pub(crate) starts: Arc<[(Lp, u32)]>,
     /// The logical processes of this part.
     pub(crate) processes: Range<Lp>,
+    /// The tree of routers of each job, if there are trees.
+    pub(crate) trees: Arc<[Option<u32>]>,
 }
 
 impl Layout {
+    /// The tree of routers that sums for the job of `rank`.
+    #[inline]
+    pub(crate) fn tree_of(&self, rank: u32) -> Option<u32> {
+        self.trees.get(usize::from(self.place(rank).job)).copied().flatten()
+    }
+
     /// Number of ranks of all jobs.
     pub(crate) fn rank_count(&self) -> u32 {
         self.ranks.len() as u32

@@ -254,14 +254,18 @@ impl Hosts {
         run: &mut RunContext<'_, C, OBSERVED>,
         notice: Notice,
     ) {
-        let (Notice::Sent { message: slot } | Notice::Arrived { message: slot }) = notice;
         self.observers.event_begins::<RunContext<'_, C, OBSERVED>>(run.now());
+        let slot = match notice {
+            Notice::Sent { message } | Notice::Arrived { message } => message,
+            Notice::Reduced { operation } => return self.reduction_ends(run, operation),
+        };
         let message = *run.message(slot);
         if self.observers.ask_for_tags::<RunContext<'_, C, OBSERVED>>() {
             let tag = run.losses(slot);
             self.observers.message_acts(run.now(), job_of(message.traffic), tag);
         }
         match notice {
+            Notice::Reduced { .. } => {}
             Notice::Sent { .. } => {
                 run.note_sent(slot);
                 if self

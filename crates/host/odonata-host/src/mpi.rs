@@ -26,6 +26,7 @@ mod message;
 mod one_sided;
 pub(crate) mod persistent;
 pub(crate) mod progress;
+pub(crate) mod reduction;
 pub(crate) mod rendezvous;
 pub(crate) mod request;
 pub(crate) mod sequence;
@@ -41,6 +42,7 @@ use odonata_engine::{List, SparseStore};
 pub(crate) use one_sided::ArrivedAccess;
 use one_sided::Windows;
 use progress::DeferredWork;
+use reduction::Reductions;
 use rendezvous::Rendezvous;
 use request::Requests;
 use sequence::SequenceNumbers;
@@ -57,6 +59,7 @@ pub(crate) struct Mpi {
     pub(crate) rendezvous: Rendezvous,
     pub(crate) deferred: DeferredWork,
     pub(crate) windows: Windows,
+    pub(crate) reductions: Reductions,
     pub(crate) noise: OsNoise,
 }
 odonata_engine::journalled!(Mpi {
@@ -67,6 +70,7 @@ odonata_engine::journalled!(Mpi {
     rendezvous,
     deferred,
     windows,
+    reductions,
 });
 
 impl Mpi {
@@ -91,6 +95,7 @@ impl Mpi {
             rendezvous: Rendezvous::new(),
             deferred: DeferredWork::new(cells(ranks, |_| List::EMPTY), calls),
             windows: Windows::new(),
+            reductions: Reductions::new(&layout, ranks),
             noise: OsNoise::new(&params.mpi.noise, ranks, params.seed, owners),
             layout,
         }

@@ -18,6 +18,9 @@ pub struct HostParams {
     pub mpi: Mpi,
     /// Algorithms of collectives; see [`Collectives::rules`](crate::settings::Collectives::rules).
     pub rules: Rules,
+    /// The tree of routers of each job, numbered as in the fabric's
+    /// [`ReductionTrees`](odonata_network::ReductionTrees); empty without sums in routers.
+    pub trees: Vec<Option<u32>>,
     /// The network interface; the hosts use its message delay and its hand-off.
     pub nic: Nic,
     /// Size of an I/O request, pull or acknowledgment.

@@ -27,11 +27,14 @@ use crate::{Hosts, Interrupt, RankMetrics};
 use odonata_engine::partitioned::local_indices;
 use odonata_engine::random::Purpose;
 use odonata_engine::{List, Lp, NIL, RangeStore, Rows, SparseStore, Stream, Time};
+use odonata_network::ReductionMember;
 use odonata_network::settings::Affinity;
 use odonata_storage::settings::OnFailure;
 use odonata_storage::{FileLayout, Servers};
 use odonata_topology::Topology;
 use odonata_units::Bytes;
+use odonata_workload::Algorithm;
+use odonata_workload::collective::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -166,6 +169,36 @@ impl HostPlan {
         self.owners
             .extend((first..first + nodes.len() as u64).map(|server| 1 << 32 | server));
         self.servers.extend(places);
+        self
+    }
+
+    /// The jobs whose collectives may run in routers, each with its interfaces.
+    pub fn reduction_groups(&self) -> Vec<(u16, Vec<ReductionMember>)> {
+        let forced = [Kind::Barrier, Kind::Allreduce].map(|kind| self.params.rules.forced[kind as usize]);
+        let by_rule = forced.contains(&Some(Algorithm::Switches));
+        let group = |(number, job): (u16, &JobPlan)| {
+            let JobProgram::Program(program) = &job.program else {
+                return None;
+            };
+            if !by_rule && !program.names(Algorithm::Switches) {
+                return None;
+            }
+            let mut ranks = BTreeMap::new();
+            let first = job.first_rank as usize;
+            for place in &self.places[first..first + job.ranks as usize] {
+                let interface = place.node * self.interfaces + u32::from(place.interface);
+                *ranks.entry(interface).or_insert(0) += 1;
+            }
+            let member = |(interface, ranks)| ReductionMember { interface, ranks };
+            Some((number, ranks.into_iter().map(member).collect()))
+        };
+        (0..).zip(self.jobs.iter()).filter_map(group).collect()
+    }
+
+    /// Gives each job its tree of routers, if it has one.
+    #[must_use]
+    pub fn with_trees(mut self, trees: Vec<Option<u32>>) -> HostPlan {
+        self.params.trees = trees;
         self
     }
 
@@ -312,6 +345,7 @@ impl HostPlan {
                 first_metadata: self.first_metadata,
                 starts: self.starts.clone(),
                 processes: range.clone(),
+                trees: self.params.trees.as_slice().into(),
             };
             Hosts {
                 ranks: RankExecutor::new(

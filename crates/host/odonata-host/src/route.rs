@@ -10,7 +10,7 @@
 //! The executor of ranks is asked what a rank does next (`rank::perform`).
 
 use crate::Hosts;
-use crate::context::HostContext;
+use crate::context::{HostContext, MachineContext, RunContext};
 use crate::event::HostEvent;
 use crate::failure::{Failure, HALT_FAILURE};
 use crate::io::effect::IoEffect;
@@ -19,6 +19,7 @@ use crate::job::control::JobControl;
 use crate::job::effect::{JobEffect, signal_message};
 use crate::mpi::effect::{MessageRoute, MpiEffect, OutgoingMessage};
 use crate::mpi::matching::Envelope;
+use crate::mpi::reduction::RankContribution;
 use crate::mpi::{ArrivedAccess, Mpi};
 use crate::observe::{MessageArrival, Observer};
 use crate::params::JobProgram;
@@ -27,8 +28,9 @@ use crate::rank::activity::Phase;
 use crate::send::{SendRequest, traffic_of};
 use crate::source::{NextMessage, SourceMessage};
 use crate::turn::Turn;
+use odonata_blame::lost::{Carried, job_of};
 use odonata_engine::{NIL, Time};
-use odonata_network::Message;
+use odonata_network::{Contribution, Message};
 
 impl Hosts {
     /// Gives an input to the MPI library and carries out its effects. None of them leads to a further input at once.
@@ -55,6 +57,7 @@ impl Hosts {
         for effect in &effects {
             match *effect {
                 MpiEffect::Send(ref message) => self.send_message(ctx, message),
+                MpiEffect::Contribute(ref contribution) => self.contribute(ctx, contribution),
                 MpiEffect::Occupy { caller, until } => self.pause(ctx, caller, Phase::Busy, until),
                 MpiEffect::End { caller, for_io } => self.retire::<C>(caller, for_io, ctx.now()),
                 MpiEffect::Wake { caller } => self.ranks.wake::<C>(caller),
@@ -101,6 +104,38 @@ impl Hosts {
         let before = self.observers.effect_begins(message.cause);
         self.transport.send(ctx, &mut self.observers, send);
         self.observers.act_again_for::<C>(before);
+    }
+
+    fn contribute<C: HostContext>(&mut self, ctx: &mut C, contribution: &RankContribution) {
+        let &RankContribution {
+            rank, bytes, software, ..
+        } = contribution;
+        self.observers.data_are_sent::<C>(rank, bytes);
+        let owner = traffic_of(self.layout.place(rank).job, false);
+        let endpoint = self.layout.endpoint_of_rank(rank);
+        self.transport
+            .contribute(ctx, endpoint, software, (contribution, owner));
+    }
+
+    /// A sum of routers has ended at an interface: the requests of its ranks complete.
+    pub(crate) fn reduction_ends<C: MachineContext, const OBSERVED: bool>(
+        &mut self,
+        run: &mut RunContext<'_, C, OBSERVED>,
+        operation: u32,
+    ) {
+        while let Some(Contribution {
+            rank, request, owner, ..
+        }) = run.take_reduced(operation)
+        {
+            if self.observers.ask_for_tags::<RunContext<'_, C, OBSERVED>>() {
+                self.observers
+                    .message_acts(run.now(), job_of(owner), Carried::default());
+            }
+            self.ask_mpi(run, |mpi, turn| {
+                mpi.complete::<RunContext<'_, C, OBSERVED>>(turn, request)
+            });
+            self.advance(run, rank);
+        }
     }
 
     /// Gives an input to job control and carries out its effects, which may lead to further inputs.

@@ -13,12 +13,13 @@ use crate::context::HostContext;
 use crate::event::HostEvent;
 use crate::interfaces::{Interfaces, bytes_of_part};
 use crate::layout::Endpoint;
+use crate::mpi::reduction::RankContribution;
 use crate::observe::{Observer, Observers};
 use crate::params::HostParams;
 use crate::payload::Payload;
 use odonata_engine::{Mode, NIL, Pool, SparseStore, Stream, Time};
 use odonata_network::settings::{Jitter, Nic};
-use odonata_network::{Message, Traffic};
+use odonata_network::{Contribution, Message, Traffic};
 use odonata_units::{Bandwidth, Bytes};
 
 /// A message that stays on its node.
@@ -116,6 +117,21 @@ impl Transport {
     #[inline]
     pub(crate) fn hand_off<M: Mode>(&mut self, rank: u32) -> Time {
         self.draw::<M>(rank, self.nic.handoff)
+    }
+
+    /// Hands over the part of a rank at `endpoint` in a sum of routers, for traffic `owner`.
+    pub(crate) fn contribute<C: HostContext>(
+        &mut self,
+        ctx: &mut C,
+        endpoint: Endpoint,
+        software: Time,
+        (of, owner): (&RankContribution, Traffic),
+    ) {
+        let now = ctx.now();
+        let at = now + software + self.nic.message_delay + self.draw::<C>(endpoint.stream, self.nic.handoff);
+        let interface = self.interfaces.number(endpoint.node, endpoint.interface);
+        let contribution = Contribution::new((of.rank, interface), (of.tree, of.number), of.bytes, owner, of.request);
+        ctx.reduce(at.max(now + Time::from_ps(1)), contribution);
     }
 
     /// Sends a message.

@@ -496,6 +496,7 @@ impl Collectives {
             offload: OffloadLimits {
                 up_to: offload.up_to.0,
                 trees: offload.trees,
+                routers_up_to: None,
             },
             ..Rules::default()
         };

@@ -69,7 +69,8 @@ impl Model for Bare {
                 self.note(message, true, ctx.now());
                 self.fabric.release::<C>(message);
             }
-            None => {}
+            // No rank contributes to a sum in routers.
+            Some(Notice::Reduced { .. }) | None => {}
         }
     }
 

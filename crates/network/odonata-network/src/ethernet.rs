@@ -49,7 +49,7 @@ struct Cables<'a> {
 
 impl Cables<'_> {
     fn latency(&self, port: u32) -> Time {
-        let class = self.params.link(self.topology.class(port));
+        let class = self.params.link(self.topology.medium(port));
         self.topology.latency(port).unwrap_or(*class.latency)
     }
 }
@@ -57,7 +57,7 @@ impl Cables<'_> {
 impl Links for Cables<'_> {
     fn port(&self, port: u32) -> (Bandwidth, Time) {
         let to_node = matches!(self.topology.peer(port), Peer::Node(_));
-        let (class, factor) = (self.topology.class(port), self.topology.factor(port));
+        let (class, factor) = (self.topology.medium(port), self.topology.factor(port));
         let delay = if to_node { Time::ZERO } else { self.params.router_delay };
         (
             self.params.bandwidth(class, factor, to_node),

@@ -130,6 +130,26 @@ pub enum FabricEvent {
     },
     /// An event of Ethernet.
     Ethernet(odonata_ethernet::Event),
+    /// A rank's contribution to a sum in routers reaches its interface.
+    Contribute {
+        /// Slot of the contribution.
+        contribution: u32,
+    },
+    /// A chunk of such a sum arrives at a router or interface.
+    ChunkArrives {
+        /// Chunk slot.
+        chunk: u32,
+    },
+    /// A router has summed the chunks of its children.
+    ChunkReady {
+        /// Chunk slot.
+        chunk: u32,
+    },
+    /// The next chunk of a link may start.
+    ChunkPort {
+        /// Local number of the link.
+        link: u32,
+    },
 }
 
 impl FabricEvent {
@@ -190,6 +210,12 @@ pub enum Notice {
     Sent {
         /// Message slot.
         message: u32,
+    },
+    /// At an interface: a sum in routers has ended. The host takes the contributions of its ranks with
+    /// [`Fabric::take_reduced`](crate::Fabric::take_reduced).
+    Reduced {
+        /// Slot of the operation.
+        operation: u32,
     },
     /// At the target: all bytes of the message have arrived. The host frees it with
     /// [`Fabric::release`](crate::Fabric::release).

@@ -25,7 +25,7 @@ use crate::carrier::{Carrier, Carriers};
 use crate::features::{AnyUse, Blamed, Everything, Handler, Lean, Traced, Variant};
 use crate::observe::queues::QueueRecording;
 use crate::observe::statistics::{LinkPeriod, Sampling};
-use crate::{FabricContext, FabricEvent, Message, Notice, Payload};
+use crate::{Contribution, FabricContext, FabricEvent, Message, Notice, Payload};
 use odonata_blame::lost::Carried;
 use odonata_engine::{CacheLine, Context, Mode, Plain, SendBuffer, Time};
 use odonata_topology::{LinkClass, Peer};
@@ -187,6 +187,18 @@ impl<P: Payload> Fabric<P> {
         with_features!(self.variant, ctx, |ctx| carriers.submit(&mut ctx, shared, slot));
     }
 
+    /// Hands a rank's contribution to a sum in routers to its interface at `at`, which lies in the future.
+    pub fn reduce<C: FabricContext>(&mut self, ctx: &mut C, at: Time, contribution: Contribution) {
+        let lp = self.process_of(contribution.interface);
+        let contribution = self.carriers.reduction.hold::<C>(contribution);
+        ctx.send(lp, at, FabricEvent::Contribute { contribution }.into());
+    }
+
+    /// Takes one of the contributions to the ended operation of [`Notice::Reduced`]; `None` after the last one.
+    pub fn take_reduced<M: Mode>(&mut self, operation: u32) -> Option<Contribution> {
+        self.carriers.reduction.take_ended::<M>(operation)
+    }
+
     /// The host has processed [`Notice::Sent`] of message `slot`, and does not use it again.
     #[inline]
     pub fn note_sent<M: Mode>(&mut self, slot: u32) {
@@ -238,6 +250,7 @@ impl<P: Payload> Fabric<P> {
     pub fn receive_event<M: Mode>(&mut self, event: RemoteEvent<P>) -> FabricEvent {
         match event {
             RemoteEvent::Ethernet(remote) => self.carriers.ethernet.receive::<M>(remote),
+            RemoteEvent::Chunk(chunk) => self.carriers.reduction.receive::<M>(chunk),
             event => self.shared.receive_event::<AnyUse<M>>(event),
         }
     }

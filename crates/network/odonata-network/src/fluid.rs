@@ -141,7 +141,7 @@ impl Fluid {
             false => (0, 0),
         };
         let bandwidth = |port: u32, to_node| {
-            let link = params.bandwidth(topology.class(port), topology.factor(port), to_node);
+            let link = params.bandwidth(topology.medium(port), topology.factor(port), to_node);
             link.0 * params.payload_share()
         };
         let capacity = |port: u32| bandwidth(port, matches!(topology.peer(port), Peer::Node(_)));

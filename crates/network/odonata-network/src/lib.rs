@@ -21,6 +21,7 @@
 //! | `fluid` | messages as flows with max-min fair rates, alone or coupled with packets |
 //! | `analytic` | messages by the LogGP model |
 //! | `ethernet` | messages as frames of an Ethernet |
+//! | `reduction` | sums in routers |
 //! | `route_computation`, [`routing`] | the view that a routing has of a router, and the routings |
 //! | `control` | traffic classes, congestion control |
 //! | `boundary` | traffic to and from other parts of a divided machine |
@@ -60,6 +61,7 @@ mod nic;
 mod observe;
 mod packet;
 mod params;
+mod reduction;
 mod remote_congestion;
 mod route_computation;
 mod router;
@@ -89,6 +91,7 @@ pub use params::{
     Broadcast, Detour, Fidelities, Knowledge, LogGp, MOST_CLASSES, NetworkParams, RunParams, TrafficClasses,
     VirtualChannels,
 };
+pub use reduction::{Chunk, Contribution, ReductionMember, ReductionParams, ReductionTrees};
 pub use settings::{
     AdaptiveRequests, Allocator, Arbitration, Comparison, CongestionControl, InjectionVc, InputQueues, Link, Nic,
     Pipeline, Queues, RouterModel, SendQueues, Switching, TrafficClass,

@@ -158,12 +158,12 @@ pub fn partition(topology: &Topology, delays: &LinkDelays, bounds: &[u32]) -> Re
                 continue;
             }
             let own = topology.latency(cable.port);
-            let lookahead = delays.lookahead(cable.class, own);
+            let lookahead = delays.lookahead(cable.medium, own);
             if lookahead == Time::ZERO {
                 return Err(NoLookahead {
                     routers: (cable.router, cable.far_router),
                     class: cable.class,
-                    credit: delays.of_cable(cable.class, own).1 == Time::ZERO,
+                    credit: delays.of_cable(cable.medium, own).1 == Time::ZERO,
                 });
             }
             let entry = &mut smallest[sender as usize];
@@ -236,6 +236,8 @@ struct CableEnd {
     far_router: u32,
     far_port: u32,
     class: LinkClass,
+    /// The class that gives its delays.
+    medium: LinkClass,
 }
 
 /// The cables from the ports of `routers` to other routers.
@@ -253,6 +255,7 @@ fn cables_of(topology: &Topology, routers: std::ops::Range<u32>) -> impl Iterato
                     far_router,
                     far_port,
                     class: topology.class(port),
+                    medium: topology.medium(port),
                 }),
                 Peer::Node(_) | Peer::Free => None,
             })

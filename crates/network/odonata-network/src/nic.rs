@@ -152,6 +152,11 @@ impl Nics {
         (all, most)
     }
 
+    /// Whether messages wait at `nic`, wholly or in part.
+    pub(crate) fn messages_wait(&self, nic: u32) -> bool {
+        self.lanes.get(self.lane(nic, 0)).waiting > 0
+    }
+
     /// Prefetches the first queue of `nic`.
     #[inline(always)]
     pub(crate) fn prefetch(&self, nic: u32) {

@@ -31,7 +31,7 @@ pub(crate) mod statistics;
 pub(crate) use blame::{BlameLedger, has_input_lines};
 use contention::Contention;
 pub(crate) use facts::{
-    FlitDeparture, LinkDeparture, MessageDeparture, Observed, Observer, PackedTag, PacketDelivery, Tag,
+    ChunkDeparture, FlitDeparture, LinkDeparture, MessageDeparture, Observed, Observer, PackedTag, PacketDelivery, Tag,
 };
 pub(crate) use flit_waits::FlitWaits;
 pub(crate) use pipeline_facts::{PassedFlit, PipelineObserver};
@@ -86,6 +86,7 @@ pass_on! {
     fn message_submitted<P>(message: &Message<P>, packet: u64);
     fn message_waits(link: u32, port: &OutPort, message: (u32, Traffic), now: Time);
     fn message_departs(departure: &MessageDeparture<'_>);
+    fn chunk_departs(departure: &ChunkDeparture<'_>);
     fn flit_departs(departure: &FlitDeparture<'_>);
     fn packet_starts(packet: u32, message: u32);
     fn packet_waits(channel: (u32, u32), port: &OutPort, packet: Observed, now: Time);

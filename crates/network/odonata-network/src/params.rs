@@ -12,6 +12,7 @@ use odonata_units::{Bandwidth, Bytes, PerByte};
 
 use crate::flow::VcRanges;
 pub use crate::flow::VirtualChannels;
+use crate::reduction::ReductionParams;
 pub use crate::settings::MOST_CLASSES;
 use crate::settings::{
     Arbitration, CongestionControl, Fidelity, InputQueues, Link, Network, Nic, Pipeline, RateAbove, RouterModel,
@@ -162,6 +163,8 @@ pub struct NetworkParams {
     /// Interval at which packets and flows exchange loads, if both exist; positive. Not with pipelined routers, traffic
     /// classes or congestion control.
     pub coupling_interval: Option<Time>,
+    /// The trees of sums in routers, if there are any. Input-queued routers, one traffic class, packets only.
+    pub reduction: Option<ReductionParams>,
 }
 
 /// The fidelity of messages: the same for all, or by traffic.
@@ -283,6 +286,7 @@ impl NetworkParams {
             coupling_interval: (network.coupling_interval)
                 .filter(|_| fidelities.has(Fidelity::Packet) && fidelities.has(Fidelity::Flow)),
             fidelities,
+            reduction: None,
         }
     }
 
@@ -294,7 +298,7 @@ impl NetworkParams {
     /// The buffer of a virtual channel of the cable at `port`: its own, or that of its class.
     pub fn buffer(&self, topology: &Topology, port: u32) -> Bytes {
         let own = topology.buffer(port);
-        own.unwrap_or_else(|| *self.link(topology.class(port)).buffer)
+        own.unwrap_or_else(|| *self.link(topology.medium(port)).buffer)
     }
 
     /// The router pipeline's addition to a link's latency before the arrival of a packet is handled; zero for pipelined

@@ -559,9 +559,9 @@ fn refuse_failed(topology: &Topology, family: &str) -> Result<(), String> {
 }
 
 /// For each port of a network of equal cables, the lowest one with an equal key; a port without a key is alone. `None` if
-/// a cable has failed, or has a bandwidth or latency of its own.
+/// a cable has failed, or has a class, bandwidth or latency of its own.
 fn pipes_by_key(topology: &Topology, key: impl Fn(u32) -> Option<(u32, bool)>) -> Option<Vec<u32>> {
-    if !topology.failed().is_empty() || topology.has_factors() || topology.has_latencies() {
+    if !topology.failed().is_empty() || topology.has_factors() || topology.has_latencies() || topology.has_media() {
         return None;
     }
     // By the number of a router, for the two directions of its links.

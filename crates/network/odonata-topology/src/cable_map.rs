@@ -1,4 +1,4 @@
-//! A map of cables: a CSV file that gives cables of any family a bandwidth, latency or buffer of their own.
+//! A map of cables: a CSV file that gives cables of any family a class, bandwidth, latency or buffer of their own.
 //!
 //! The header names the columns, in any order:
 //!
@@ -6,9 +6,12 @@
 //! |---|---|
 //! | `a`, `b` | the two routers, by number, or by name in a graph that names them |
 //! | `index` | which of several cables between them, from 0, in the order of the ports of `a`; empty or absent: all |
+//! | `class` | `local`, `global` or `column`: the class whose bandwidth, latency and buffer it has; empty or absent: its own |
 //! | `bandwidth` | a multiple of the bandwidth of the class; empty or absent: 1 |
 //! | `latency` | a time such as `300ns` in place of the latency of the class; empty or absent: that of the class |
 //! | `buffer` | a size such as `64KiB` in place of the buffer of the class; empty or absent: that of the class |
+//!
+//! A class changes neither the routes nor the class under which results count the cable.
 //!
 //! Lines that begin with `#` are comments.
 
@@ -16,15 +19,15 @@ use odonata_units::{Bytes, Time};
 
 use crate::family::Family;
 use crate::family::graph::fnv;
-use crate::graph_file::{buffer, latency};
-use crate::{Effect, Fault};
+use crate::graph_file::{buffer, class, latency};
+use crate::{Effect, Fault, LinkClass};
 
 /// Most rows.
 const MOST_ROWS: usize = 1 << 22;
 /// Largest multiple of a class's bandwidth.
 const MOST_BANDWIDTH: f64 = 1000.0;
 
-const COLUMNS: [&str; 6] = ["a", "b", "index", "bandwidth", "latency", "buffer"];
+const COLUMNS: [&str; 7] = ["a", "b", "index", "bandwidth", "latency", "buffer", "class"];
 
 /// The rows of a map.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +44,7 @@ struct Row {
     bandwidth: Option<f64>,
     latency: Option<Time>,
     buffer: Option<Bytes>,
+    class: Option<LinkClass>,
 }
 
 /// An error at a line of a map of cables or a table of routes, from 1.
@@ -179,6 +183,7 @@ impl CableMap {
             };
             let routers = (number(&row.ends[0])?, number(&row.ends[1])?);
             let effects = [
+                row.class.map(Effect::Medium),
                 row.bandwidth.map(Effect::Degraded),
                 row.latency.map(Effect::Latency),
                 row.buffer.map(Effect::Buffer),
@@ -205,7 +210,12 @@ impl PairsOfRouters {
                 .map_err(|_| MapError::at(line, format!("router {end:?}: a number is expected")))
         };
         let pair = |row: &Row| {
-            if row.index.is_some() || row.bandwidth.is_some() || row.latency.is_some() || row.buffer.is_some() {
+            if row.index.is_some()
+                || row.bandwidth.is_some()
+                || row.latency.is_some()
+                || row.buffer.is_some()
+                || row.class.is_some()
+            {
                 let problem = "only columns a and b are known here; machine.cables changes single cables";
                 return Err(MapError::at(row.line, problem));
             }
@@ -276,6 +286,7 @@ fn row(record: &csv::StringRecord, columns: [Option<usize>; COLUMNS.len()], line
         bandwidth: bandwidth.transpose()?,
         latency: value(4).map(latency).transpose()?,
         buffer: value(5).map(buffer).transpose()?,
+        class: value(6).map(class).transpose()?,
     })
 }
 
@@ -296,6 +307,17 @@ mod tests {
             faults,
             [(3, fault((0, 1), None, 300)), (5, fault((0, 2), Some(1), 1000))]
         );
+    }
+
+    /// The class comes before what else the row sets, whatever the order of the columns.
+    #[test]
+    fn a_cable_may_have_another_class() {
+        let faults = CableMap::read("class,bandwidth,a,b\ncolumn,2,0,1\n")
+            .unwrap()
+            .faults(&[], 2)
+            .unwrap();
+        let effects: Vec<Effect> = faults.iter().map(|(_, fault)| fault.effect).collect();
+        assert_eq!(effects, [Effect::Medium(LinkClass::Column), Effect::Degraded(2.0)]);
     }
 
     #[test]
@@ -344,6 +366,7 @@ mod tests {
             ("a,b,index\n0,1,x\n", Some(2), "index \"x\""),
             ("a,b,buffer\n0,1,0 B\n", Some(2), "1 B to"),
             ("a,b,buffer\n0,1,64\n", Some(2), "buffer"),
+            ("a,b,class\n0,1,terminal\n", Some(2), "one of local, global, column"),
             ("a,b\n0\n", Some(2), "1 values"),
             ("a,b\n,1\n", Some(2), "\"a\" is empty"),
         ] {

@@ -117,6 +117,11 @@ pub trait FamilyGraph: std::fmt::Debug {
     fn names(&self) -> &[String] {
         &[]
     }
+
+    /// Nodes that are there for storage servers: the last ones.
+    fn storage_nodes(&self) -> u32 {
+        0
+    }
 }
 
 /// The properties of a machine that decide its worst-case traffic for minimal routing.
@@ -312,7 +317,7 @@ macro_rules! families {
             /// Cables between routers with reduced bandwidth. Default: none.
             #[serde(skip_serializing_if = "Vec::is_empty")]
             pub degraded_links: Vec<DegradedLink>,
-            /// A CSV file that gives cables a bandwidth, latency or buffer of their own; relative to the scenario's folder. Default: none.
+            /// A CSV file that gives cables a class, bandwidth, latency or buffer of their own; relative to the scenario's folder. Default: none.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub cables: Option<String>,
         }
@@ -495,6 +500,11 @@ impl Family {
     /// The names of its routers; empty if they have only numbers.
     pub fn names(&self) -> &[String] {
         self.graph().names()
+    }
+
+    /// Nodes that are there for storage servers: the last ones.
+    pub fn storage_nodes(&self) -> u32 {
+        self.graph().storage_nodes()
     }
 
     /// Cables between two halves of the machine; see [`FamilyGraph::bisection`].

@@ -1,11 +1,11 @@
-//! Cables that differ from their class: failed ones, and ones with another bandwidth, latency or buffer.
+//! Cables that differ from their class: failed ones, and ones with another class, bandwidth, latency or buffer.
 //!
 //! A cable is named by the two routers it connects and, among several, its index in the order of the first router's
 //! ports. The ports of a failed cable are free. Families route around it as long as another path exists.
 
 use odonata_units::{Bytes, Time};
 
-use crate::Topology;
+use crate::{LinkClass, Topology};
 
 /// How a cable differs from its class.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,6 +14,8 @@ pub enum Effect {
     Failed,
     /// It has this fraction of the bandwidth of its class; above 0.
     Degraded(f64),
+    /// It has bandwidth, latency and buffers of this class in place of its own.
+    Medium(LinkClass),
     /// It has this latency in place of that of its class.
     Latency(Time),
     /// It has buffers of this size, per virtual channel, in place of those of its class.
@@ -40,6 +42,7 @@ impl Topology {
     pub fn impair(&mut self, faults: &[Fault]) -> Result<(), String> {
         let mut failed = Vec::new();
         let mut degraded = Vec::new();
+        let mut media = Vec::new();
         let mut latencies = Vec::new();
         let mut buffers = Vec::new();
         for fault in faults {
@@ -66,6 +69,7 @@ impl Topology {
             }
             match fault.effect {
                 Effect::Failed => failed.extend(chosen),
+                Effect::Medium(class) => media.extend(chosen.iter().map(|&port| (port, class))),
                 Effect::Latency(latency) => latencies.extend(chosen.iter().map(|&port| (port, latency))),
                 Effect::Buffer(buffer) => buffers.extend(chosen.iter().map(|&port| (port, buffer))),
                 Effect::Degraded(factor) if factor.is_finite() && factor > 0.0 => {
@@ -77,6 +81,9 @@ impl Topology {
                     ));
                 }
             }
+        }
+        for (port, class) in media {
+            self.set_medium(port, class);
         }
         for (port, latency) in latencies {
             self.set_latency(port, latency);
@@ -97,7 +104,7 @@ impl Topology {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Cable, LinkClass, Peer};
+    use crate::{Cable, Peer};
 
     /// Two routers with three cables, and a third router with one to the second.
     fn topology() -> Topology {

@@ -83,6 +83,8 @@ pub struct Topology {
     node_router: Vec<u32>,
     /// First router of each block, and the number of routers at the end.
     blocks: Vec<u32>,
+    /// The class whose bandwidth, latency and buffer each port's cable has; empty if it is its own for all.
+    media: Vec<LinkClass>,
     /// Bandwidth of each port relative to its class; empty if all are 1.
     factors: Vec<f64>,
     /// Latency of each port's cable, [`Time::NEVER`] where it is that of its class; empty if it is for all.
@@ -120,6 +122,7 @@ impl Topology {
             node_port: Vec::with_capacity(nodes.len()),
             node_router: nodes.iter().map(|&(router, _)| router).collect(),
             blocks: vec![0, ports.len() as u32],
+            media: Vec::new(),
             factors: Vec::new(),
             latencies: Vec::new(),
             buffers: Vec::new(),
@@ -315,6 +318,32 @@ impl Topology {
     #[inline]
     pub fn node_router(&self, node: u32) -> u32 {
         self.node_router[node as usize]
+    }
+
+    /// The class whose bandwidth, latency and buffer the cable at `port` has: its own unless [set](Self::set_medium).
+    #[inline]
+    pub fn medium(&self, port: u32) -> LinkClass {
+        self.media
+            .get(port as usize)
+            .copied()
+            .unwrap_or(self.classes[port as usize])
+    }
+
+    /// Whether some cable has the bandwidth, latency and buffer of another class.
+    pub fn has_media(&self) -> bool {
+        !self.media.is_empty()
+    }
+
+    /// Gives the cable at `port` the bandwidth, latency and buffer of `class`. Its own class, by which packets are routed
+    /// and links are counted, stays.
+    pub fn set_medium(&mut self, port: u32, class: LinkClass) {
+        if self.media.is_empty() {
+            self.media = self.classes.to_vec();
+        }
+        self.media[port as usize] = class;
+        if let Peer::Router { port: far, .. } = self.peer(port) {
+            self.media[far as usize] = class;
+        }
     }
 
     /// The bandwidth of `port` relative to its class; 1 unless [set](Self::set_factor).

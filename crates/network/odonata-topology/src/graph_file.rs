@@ -32,7 +32,7 @@ mod edge_list;
 mod graphml;
 
 use crate::{Fault, Topology};
-pub(crate) use draft::{buffer, latency};
+pub(crate) use draft::{buffer, class, latency};
 pub use graphml::to_graphml;
 
 /// Longest text that is read, in bytes.

@@ -1,6 +1,7 @@
 //! Builds a machine, ready to run, from a resolved scenario.
 
 use crate::placement::Placement;
+use crate::reduction::plant;
 use crate::scenario::Scenario;
 use crate::scenario::resolved::{self, Resolved};
 use odonata_host::Interrupt;
@@ -96,6 +97,8 @@ pub struct Plan {
     link_period: Option<LinkPeriod>,
     /// The links whose queues are recorded.
     queues: Option<QueueRecording>,
+    /// The jobs that found a router in too many trees of sums, and that router.
+    without_trees: Vec<(u16, u32)>,
 }
 
 impl Plan {
@@ -155,8 +158,15 @@ impl Plan {
         let (params, servers_at) = (host_params(scenario, placement), placement.all_servers());
         let hosts =
             HostPlan::new(params, jobs, &servers_at, topology).with_metadata_servers(&placement.metadata, topology);
+        let (mut fabric, mut hosts, mut without_trees) = (fabric, hosts, Vec::new());
+        if let Some(settings) = scenario.network.reduction {
+            let planted = plant(settings, &hosts, scenario.jobs.len(), fabric.routing().topology());
+            (fabric, hosts) = (fabric.with_reduction(planted.params), hosts.with_trees(planted.trees));
+            without_trees = planted.refused;
+        }
         let blame = *scenario.run.blame;
         Ok(Plan {
+            without_trees,
             blame: blame.then_some((scenario.jobs.len() as u16, scenario.run.series_interval)),
             lost_time: scenario.run.lost_time,
             series: scenario.run.series_interval,
@@ -181,6 +191,11 @@ impl Plan {
             hosts: self.hosts.interrupted_by(interrupt),
             ..self
         }
+    }
+
+    /// The jobs whose collectives would run in routers and find one that sums in too many trees, with that router.
+    pub(crate) fn without_trees(&self) -> &[(u16, u32)] {
+        &self.without_trees
     }
 
     /// The graph of the machine.
@@ -430,8 +445,11 @@ fn host_params(scenario: &Resolved, placement: &Placement) -> HostParams {
     let storage = scenario.storage.as_ref();
     let below = placement.tiers.iter().map(|tier| tier.servers.len());
     let storage_servers = (placement.servers.len() + below.sum::<usize>()) as u32;
+    let mut rules = scenario.mpi.rules();
+    rules.offload.routers_up_to = scenario.network.reduction.map(|reduction| reduction.up_to.0);
     HostParams {
-        rules: scenario.mpi.rules(),
+        rules,
+        trees: Vec::new(),
         mpi: scenario.mpi.clone(),
         nic: scenario.nic.clone(),
         io_control_message: storage.map_or(Bytes(0), |storage| storage.manager.control_message),
@@ -506,7 +524,7 @@ mod tests {
                             global_ports_per_router = 1\n[[jobs]]\nranks = 2\nworkload = { milc = {} }\n";
 
     fn rules_of(collectives: &str) -> Rules {
-        let text = format!("{SCENARIO}[mpi.collectives]\n{collectives}");
+        let text = format!("{SCENARIO}[network.reduction]\n[mpi.collectives]\n{collectives}");
         let loaded = crate::scenario::load(&text, "scenario.toml", &[], None, "").expect("it is a scenario");
         loaded.resolved.mpi.rules()
     }

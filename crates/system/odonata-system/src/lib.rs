@@ -22,6 +22,7 @@ mod outcome;
 mod packet_diagnosis;
 pub mod placement;
 mod process_group;
+mod reduction;
 pub mod results;
 pub mod scenario;
 pub mod schedule;

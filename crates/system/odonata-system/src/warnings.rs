@@ -6,6 +6,7 @@ mod failures;
 mod ior;
 pub(crate) mod links;
 mod nccl;
+mod reduction;
 mod storage;
 
 use odonata_topology::family;
@@ -34,6 +35,7 @@ pub fn warnings(scenario: &Scenario) -> Vec<Warning> {
     warnings.extend(resolved.jobs.iter().flat_map(of_program));
     warnings.extend(ior::warnings(scenario));
     warnings.extend(nccl::warnings(resolved));
+    warnings.extend(reduction::warnings(scenario));
     warnings.extend(links::absent(scenario));
     warnings.extend(storage::warnings(scenario));
     warnings.extend(failures::warnings(scenario));

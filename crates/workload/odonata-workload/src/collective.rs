@@ -22,6 +22,7 @@
 //! | | scatter + ring | `n - 1 + n (n - 1)` | see the tests |
 //! | | chain, binary | `(n - 1) S` | `(n - 1) m` |
 //! | | split binary (`S1`, `S2` segments per half) | `floor(n / 2) S1 + (ceil(n / 2) - 1) S2 + n - 1` | `(n - 1) m` |
+//! | barrier, all-reduce | switches | none: see `network.reduction` | |
 //! | all-reduce | recursive doubling | `2 r + p log2 p` | each `m` |
 //! | | reduce-scatter + all-gather | `2 r + 2 p log2 p` | `(2 r + 2 (p - 1)) m` |
 //! | | ring, segmented ring (`S` segments per block) | `n (n - 1) (S + 1)` | `2 (n - 1) m` |

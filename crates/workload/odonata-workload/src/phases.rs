@@ -289,6 +289,11 @@ impl Phases {
     }
 }
 
+/// Whether `comm` is the world of a program, or that of one of its phases.
+pub(crate) fn is_world(comm: Comm) -> bool {
+    comm == Comm::WORLD || comm.0 & OWN_WORLD == OWN_WORLD
+}
+
 impl Program for Phases {
     fn look_ahead(&self) -> u32 {
         self.phases.iter().map(|phase| phase.look_ahead()).max().unwrap_or(1)
@@ -370,6 +375,10 @@ impl Program for Phases {
             OWN_WORLD => Some(Group::world(self.ranks())),
             own => phase.group(rank, Comm(own)),
         }
+    }
+
+    fn names(&self, algorithm: Algorithm) -> bool {
+        self.phases.iter().any(|phase| phase.names(algorithm))
     }
 
     fn algorithm(&self, collective: &Collective) -> Option<Algorithm> {

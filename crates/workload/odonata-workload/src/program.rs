@@ -240,6 +240,12 @@ pub trait Program: Send + Sync + std::fmt::Debug {
         None
     }
 
+    /// Whether [`algorithm`](Self::algorithm) names `algorithm` for some collective.
+    fn names(&self, algorithm: Algorithm) -> bool {
+        let _ = algorithm;
+        false
+    }
+
     /// A description, one line: name, layout, sizes.
     fn describe(&self) -> String;
 }

@@ -62,10 +62,10 @@ pub(crate) struct Schedule {
 odonata_engine::slots!(Schedule);
 
 impl Schedule {
-    /// Whether the network interfaces carry it out.
+    /// Whether the network interfaces or the routers carry it out.
     #[inline]
     pub(crate) fn is_offloaded(&self) -> bool {
-        matches!(self.algorithm, Algorithm::Offload { .. })
+        matches!(self.algorithm, Algorithm::Offload { .. } | Algorithm::Switches)
     }
     /// The collective in progress.
     #[inline]
@@ -89,8 +89,9 @@ pub(super) enum Sender {
 #[derive(Debug)]
 pub(crate) struct Schedules {
     schedules: Pool<Schedule>,
-    /// They choose the algorithms.
+    /// They choose the algorithms, with and without a tree of routers.
     rules: Rules,
+    without_routers: Rules,
 }
 odonata_engine::journalled!(Schedules { schedules });
 
@@ -99,6 +100,7 @@ impl Schedules {
         Schedules {
             schedules: Pool::new(),
             rules,
+            without_routers: rules.without_routers(),
         }
     }
 
@@ -151,7 +153,11 @@ impl Schedules {
         }
         let call = sequences.next_collective::<M>(layout, rank, comm);
         let lists = layout.lists(rank);
-        let algorithm = choose_in(lists.program, collective, members, &self.rules, &lists);
+        let rules = match layout.tree_of(rank) {
+            Some(_) if members == layout.job_of(rank).ranks => &self.rules,
+            _ => &self.without_routers,
+        };
+        let algorithm = choose_in(lists.program, collective, members, rules, &lists);
         let schedule = self.schedules.edit::<M>(slot);
         (schedule.member, schedule.members) = (member, members);
         (schedule.algorithm, schedule.step, schedule.stamp) = (algorithm, 0, stamp(collective, call));

@@ -19,7 +19,7 @@ use crate::observe::{Observer, OperationEnd, StepEnd};
 use crate::turn::Turn;
 use odonata_engine::{NIL, Time};
 use odonata_workload::collective::{Step, Transfer};
-use odonata_workload::{Collective, OpKind, Source, Tag};
+use odonata_workload::{Algorithm, Collective, OpKind, Source, Tag};
 
 impl Mpi {
     /// Completes request `slot`, unless it is [`NIL`].
@@ -254,7 +254,10 @@ impl Mpi {
         after: Time,
     ) -> Result<Time, InvalidOperation> {
         let Call { rank, op, schedule, .. } = *self.calls.get(slot);
-        let stamp = self.calls.schedules.get(schedule).stamp;
+        let Schedule { stamp, algorithm, .. } = *self.calls.schedules.get(schedule);
+        if algorithm == Algorithm::Switches {
+            return Ok(self.contribute::<M>(turn, slot, collective, after));
+        }
         let comm = collective.comm();
         let context = context(comm, true);
         if let Some(Transfer { peer, bytes }) = step.recv {

@@ -1,5 +1,6 @@
 //! Effects: what the MPI library asks of the hosts, which carry it out.
 
+use super::reduction::RankContribution;
 use crate::layout::Layout;
 use crate::payload::Payload;
 use crate::settings::{Mpi as Settings, RendezvousForm};
@@ -11,6 +12,8 @@ use odonata_workload::Access;
 pub(crate) enum MpiEffect {
     /// Send a message between ranks.
     Send(OutgoingMessage),
+    /// Hand over the part of a rank in a sum of routers.
+    Contribute(RankContribution),
     /// The requests of the call are complete, and its costs occupy its stream until `until`.
     Occupy { caller: u32, until: Time },
     /// The call has ended; the request that completed last may have been for I/O.

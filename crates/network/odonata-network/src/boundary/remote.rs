@@ -7,6 +7,7 @@ use crate::control::Notification;
 use crate::flow::{FlowWait, LinkPart};
 use crate::message::Message;
 use crate::packet::Packet;
+use crate::reduction::Chunk;
 use crate::routing::Header;
 use odonata_engine::Time;
 
@@ -40,6 +41,8 @@ pub enum RemoteEvent<P> {
     Announced(Message<P>),
     /// A frame or a pause of an Ethernet.
     Ethernet(odonata_ethernet::Remote),
+    /// A chunk of a sum in routers.
+    Chunk(Chunk),
 }
 
 impl<P> RemoteEvent<P> {
@@ -58,7 +61,8 @@ impl<P> RemoteEvent<P> {
             | RemoteEvent::PacketsOf(..)
             | RemoteEvent::LeftByFlows(_)
             | RemoteEvent::BehindFlows(_)
-            | RemoteEvent::Ethernet(_) => None,
+            | RemoteEvent::Ethernet(_)
+            | RemoteEvent::Chunk(_) => None,
         }
     }
 }

@@ -74,7 +74,7 @@ impl<P: Payload> Shared<P> {
                 let message = self.messages.allocate::<M>(Message { next: NIL, ..message });
                 FabricEvent::Ethernet(odonata_ethernet::Event::new(odonata_ethernet::Kind::Open, message))
             }
-            RemoteEvent::Ethernet(_) => unreachable!("the fabric gives it to its Ethernet"),
+            RemoteEvent::Ethernet(_) | RemoteEvent::Chunk(_) => unreachable!("the fabric gives it to its carrier"),
             RemoteEvent::Delivered(message) => FabricEvent::Delivered {
                 message: self.messages.allocate::<M>(message),
             },

@@ -22,6 +22,7 @@ const BEHIND_FLOWS: u8 = 9;
 const PACKETS_OF: u8 = 10;
 const ANNOUNCED: u8 = 11;
 const ETHERNET: u8 = 12;
+const CHUNK: u8 = 13;
 
 const CREDIT: u8 = 0;
 const LOAD: u8 = 1;
@@ -181,6 +182,10 @@ impl<P: Payload> WireFormat for RemoteEvent<P> {
                 bytes.push(ETHERNET);
                 odonata_engine::write_compact(remote, bytes);
             }
+            RemoteEvent::Chunk(chunk) => {
+                bytes.push(CHUNK);
+                odonata_engine::write_compact(chunk, bytes);
+            }
             RemoteEvent::Delivered(message) => {
                 bytes.push(DELIVERED);
                 write_message(message, bytes);
@@ -232,6 +237,7 @@ impl<P: Payload> WireFormat for RemoteEvent<P> {
                 RemoteEvent::Announced(Message { number, ..message })
             }
             ETHERNET => RemoteEvent::Ethernet(odonata_engine::read_compact(&mut f.0)?),
+            CHUNK => RemoteEvent::Chunk(odonata_engine::read_compact(&mut f.0)?),
             DELIVERED => RemoteEvent::Delivered(read_message(&mut f)?),
             TAKEN_BY_PACKETS => RemoteEvent::TakenByPackets(read_part(&mut f)?),
             PACKETS_OF => RemoteEvent::PacketsOf(f.word()?, f.short()?),

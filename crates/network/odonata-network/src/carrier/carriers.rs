@@ -7,6 +7,7 @@ use crate::fabric::Shared;
 use crate::features::{HandlerContext, Uses};
 use crate::flow::exchange_loads;
 use crate::fluid::Fluid;
+use crate::reduction::Reduction;
 use crate::router::{AnyRouter, Router};
 use crate::settings::Fidelity;
 use crate::{FabricEvent, Notice, Payload};
@@ -19,12 +20,15 @@ pub(crate) struct Carriers {
     pub(crate) analytic: Analytic,
     pub(crate) fluid: Fluid,
     pub(crate) ethernet: EthernetCarrier,
+    /// Sums in routers, beside the messages.
+    pub(crate) reduction: Reduction,
 }
 odonata_engine::journalled!(Carriers {
     packets,
     analytic,
     fluid,
-    ethernet
+    ethernet,
+    reduction
 });
 
 /// The carrier of the message in slot `slot`.
@@ -92,7 +96,8 @@ impl<P: Payload> Carrier<P> for Carriers {
         Carrier::<P>::audit(&self.packets)?;
         Carrier::<P>::audit(&self.analytic)?;
         Carrier::<P>::audit(&self.fluid)?;
-        Carrier::<P>::audit(&self.ethernet)
+        Carrier::<P>::audit(&self.ethernet)?;
+        self.reduction.audit()
     }
 }
 
@@ -110,6 +115,10 @@ impl Carriers {
             FabricEvent::Sent { message } => Some(Notice::Sent { message }),
             FabricEvent::Incoming { .. } => self.analytic.handle(ctx, shared, lp, event),
             FabricEvent::Ethernet(_) => self.ethernet.handle(ctx, shared, lp, event),
+            FabricEvent::Contribute { .. }
+            | FabricEvent::ChunkArrives { .. }
+            | FabricEvent::ChunkReady { .. }
+            | FabricEvent::ChunkPort { .. } => self.reduction.handle(ctx, shared, &self.packets.nics, event),
             FabricEvent::LinkReport | FabricEvent::LinkShare { .. } | FabricEvent::FlowWait { .. } => {
                 exchange_loads(shared, ctx, lp, event, self.fluid.hand_over()?);
                 None

@@ -15,6 +15,7 @@ use crate::nic::exchanges::Exchanges;
 use crate::nic::{Nics, send_queues};
 use crate::observe::Observers;
 use crate::params::{NetworkParams, VirtualChannels};
+use crate::reduction::{Reduction, ReductionParams};
 use crate::remote_congestion::RemoteCongestion;
 use crate::route_computation::RouteComputation;
 use crate::router::AnyRouter;
@@ -84,6 +85,18 @@ impl Blueprint {
         }
     }
 
+    /// Adds sums in routers.
+    ///
+    /// # Panics
+    /// Routers are not input-queued, or there are several traffic classes.
+    #[must_use]
+    pub fn with_reduction(mut self, reduction: ReductionParams) -> Blueprint {
+        let fits = self.params.router == RouterModel::InputQueued && self.params.classes.count() == 1;
+        assert!(fits, "only input-queued routers with one traffic class sum");
+        self.params.reduction = Some(reduction);
+        self
+    }
+
     /// The routing, which holds the topology.
     pub fn routing(&self) -> &Routing {
         &self.routing
@@ -144,6 +157,7 @@ impl Blueprint {
                 analytic: Analytic::new(params.analytic, nodes.len()),
                 fluid: Fluid::new(&params, &self.routing, queues, routers.start == 0),
                 ethernet: EthernetCarrier::new(&params, topology, routers.clone(), nodes.clone()),
+                reduction: Reduction::new(params.reduction.as_ref(), &routers, n_links),
             },
             shared: Shared {
                 remote: RemoteCongestion::new(&links, &params, &self.routing, routers.clone()),

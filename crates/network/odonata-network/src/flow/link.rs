@@ -133,7 +133,7 @@ impl CableDelays {
     /// The delays of the cable at `port`: those of its class. A latency of its own changes both by the same time, since
     /// credits travel over the same cable.
     pub(crate) fn of(params: &NetworkParams, topology: &Topology, port: u32) -> CableDelays {
-        let of_class = params.link(topology.class(port));
+        let of_class = params.link(topology.medium(port));
         CableDelays::new((*of_class.latency, *of_class.credit_delay), topology.latency(port))
     }
 
@@ -234,9 +234,9 @@ impl Links {
         let (first_port, first_buffer) = (ports.start, numbers.of(ports.start));
         let buffers = numbers.of(ports.end) - first_buffer;
         let packet_flits = params.flits(params.packet);
-        let kind = |class: LinkClass, (factor, delays, buffer): (f64, CableDelays, Bytes), vcs, to_node, leaves| {
+        let kind = |(class, medium), (factor, delays, buffer): (f64, CableDelays, Bytes), vcs, to_node, leaves| {
             // The factor of a degraded cable; 1 for all others.
-            let bandwidth = params.bandwidth(class, factor, to_node);
+            let bandwidth = params.bandwidth(medium, factor, to_node);
             let flits = match params.router {
                 // Rounded up, as the flits of a packet are: a buffer of one packet holds one packet for every flit
                 // size.
@@ -289,9 +289,9 @@ impl Links {
         let mut numbers_of_kinds = BTreeMap::new();
         let mut number = |kinds: &mut Vec<LinkKind>, class: LinkClass, port, vcs, to_node, leaves| {
             let (factor, delays) = (topology.factor(port), CableDelays::of(params, topology, port));
-            let buffer = params.buffer(topology, port);
+            let (medium, buffer) = (topology.medium(port), params.buffer(topology, port));
             let name = (
-                class as u8,
+                (class as u8, medium as u8),
                 factor.to_bits(),
                 delays.latency,
                 buffer,
@@ -300,7 +300,7 @@ impl Links {
                 leaves,
             );
             *numbers_of_kinds.entry(name).or_insert_with(|| {
-                kinds.push(kind(class, (factor, delays, buffer), vcs, to_node, leaves));
+                kinds.push(kind((class, medium), (factor, delays, buffer), vcs, to_node, leaves));
                 kinds.len() as u32 - 1
             })
         };

@@ -437,7 +437,7 @@ impl Asking<'_> {
     /// Bytes that wait for `port`: the buffer behind it is full when the demand is twice its capacity.
     fn load(&mut self, port: u32) -> u64 {
         let excess = (self.demand(port) - 1.0).clamp(0.0, 1.0);
-        let class = self.network.routing.topology().class(port);
+        let class = self.network.routing.topology().medium(port);
         (excess * self.network.params.link(class).buffer.0 as f64) as u64
     }
 

@@ -6,7 +6,7 @@
 
 use super::blame::{BlameLedger, CREDIT, INPUT, LINK, held_until};
 use super::facts::{
-    FlitDeparture, LinkDeparture, MessageDeparture, Observed, Observer, PackedTag, PacketDelivery, Tag,
+    ChunkDeparture, FlitDeparture, LinkDeparture, MessageDeparture, Observed, Observer, PackedTag, PacketDelivery, Tag,
 };
 use super::lost::{LostTime, Waiter};
 use crate::features::Uses;
@@ -53,6 +53,26 @@ impl Observer for Contention {
             self.nic_is_taken::<M>(departure);
         } else {
             self.pass_nic::<M>(departure, !departure.is_last);
+        }
+    }
+
+    fn chunk_departs<M: Uses>(&mut self, departure: &ChunkDeparture<'_>) {
+        if !self.blame.is_on::<M>() {
+            return;
+        }
+        let &ChunkDeparture {
+            link,
+            port,
+            owner,
+            now,
+            until,
+        } = departure;
+        let free_at = port.free_at;
+        self.blame
+            .link_passes::<M>(link, (free_at, now), until, (owner, false), None);
+        if self.lost.is_on::<M>() {
+            self.lost.idles::<M>(link, (free_at, now), None);
+            self.lost.is_held::<M>(link, now, held_until(until, owner));
         }
     }
 

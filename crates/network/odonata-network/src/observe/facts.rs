@@ -85,6 +85,17 @@ pub(crate) struct MessageDeparture<'a> {
     pub(crate) is_limited: bool,
 }
 
+/// A chunk of a sum in routers that departs on a link. Stated before the port changes.
+pub(crate) struct ChunkDeparture<'a> {
+    /// The link, and the state of its port before the departure.
+    pub(crate) link: u32,
+    pub(crate) port: &'a OutPort,
+    pub(crate) owner: Traffic,
+    /// Start and end of the transmission.
+    pub(crate) now: Time,
+    pub(crate) until: Time,
+}
+
 /// A flit that departs from its NIC to a pipelined router. Stated before the port changes.
 pub(crate) struct FlitDeparture<'a> {
     /// Its packet.
@@ -126,6 +137,10 @@ pub(crate) trait Observer {
     /// A packet of a message departs from its NIC.
     #[inline(always)]
     fn message_departs<M: Uses>(&mut self, departure: &MessageDeparture<'_>) {}
+
+    /// A chunk of a sum in routers departs.
+    #[inline(always)]
+    fn chunk_departs<M: Uses>(&mut self, departure: &ChunkDeparture<'_>) {}
 
     /// A flit of a message departs from its NIC.
     #[inline(always)]

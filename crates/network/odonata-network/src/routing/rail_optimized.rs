@@ -9,6 +9,9 @@
 //!   NVIDIA, "Doubling all2all performance with NVIDIA Collective Communication Library 2.12", 2022), so that only
 //!   traffic between pods passes spines.
 //!
+//! To a storage node a GPU takes the adapter of its host and a storage leaf of its pod, or, converged, its NIC and leaf;
+//! then a spine, unless the leaf is that of the storage node. Back it is the other way round.
+//!
 //! A spine or parallel cable is chosen at random, by the destination's host (D-mod-k, as on [fat
 //! trees](super::fat_tree): all packets to a GPU share one path down) or by load. On every path, links follow each
 //! other in this order: into the host, NIC to leaf, up, down, leaf to GPU; links of a host come before the first or are
@@ -139,6 +142,84 @@ impl RailRouting {
     }
 }
 
+impl RailRouting {
+    /// One of `spines` that `may` be taken: a port to it, for a destination with number `place` among those that share
+    /// it.
+    fn over_a_spine<C: Choice + ?Sized>(
+        &self,
+        (spines, place): (u32, u32),
+        may: impl Fn(&u32) -> bool,
+        ports: impl Fn(u32) -> Range<u32>,
+        choice: &mut C,
+    ) -> u32 {
+        let whole = self.cluster.topology().failed().is_empty();
+        let open = match whole {
+            true => spines,
+            false => (0..spines).filter(&may).count() as u32,
+        };
+        let nth = |n: u32| match whole {
+            true => n,
+            false => (0..spines).filter(&may).nth(n as usize).unwrap_or(0),
+        };
+        let to = |n: u32, choice: &mut C| self.cable(ports(nth(n)), place, choice);
+        match self.up {
+            _ if open < 2 => to(0, choice),
+            Up::Random => {
+                let n = choice.pick(open);
+                to(n, choice)
+            }
+            Up::DModK => to(place % open, choice),
+            Up::Adaptive => super::lightest(open, self.candidates, choice, |n, choice| to(n, choice)),
+        }
+    }
+
+    /// A port of storage leaf `leaf`, at `router`, to a spine, on the path to number `place` of its leaf. That leaf is the one
+    /// of this pod and rail, or a storage leaf.
+    fn climb_from_storage(
+        &self,
+        (router, leaf): (u32, u32),
+        place: u32,
+        goal: Option<(u32, u32)>,
+        choice: &mut (impl Choice + ?Sized),
+    ) -> u32 {
+        let cluster = &self.cluster;
+        let may = |&spine: &u32| match goal.filter(|_| cluster.shape().storage.converged) {
+            None => true,
+            Some((pod, rail)) => {
+                let down = cluster.leaf_ports(cluster.first_spine() + spine, pod, rail);
+                cluster.topology().live(down) > 0
+            }
+        };
+        let ports = |spine| cluster.storage_up_ports(router, leaf, spine);
+        self.over_a_spine((cluster.storage_spines(), place), may, ports, choice)
+    }
+
+    /// The port toward the storage node at `home`. Hosts use the storage port of its leaf's number.
+    fn to_storage(&self, router: u32, home: u32, choice: &mut (impl Choice + ?Sized)) -> u32 {
+        let cluster = &self.cluster;
+        let storage = cluster.shape().storage;
+        let Device::Storage { leaf, place } = cluster.device(home) else {
+            return cluster.topology().first_port(router);
+        };
+        match cluster.device(router) {
+            Device::Gpu { .. } if storage.converged => cluster.nic_port(router),
+            Device::Gpu { .. } => cluster.adapter_port(router),
+            Device::Adapter { .. } => cluster.storage_port(router, leaf % storage.ports),
+            Device::StorageLeaf { leaf: own } if own == leaf => cluster.storage_node_port(router, place),
+            Device::StorageLeaf { leaf: own } => self.climb_from_storage((router, own), place, None, choice),
+            Device::Spine | Device::StorageSpine => self.cable(cluster.storage_leaf_ports(router, leaf), place, choice),
+            Device::Leaf { .. } => {
+                let may = |&spine: &u32| cluster.topology().live(cluster.up_ports(router, spine)) > 0;
+                let ports = |spine| cluster.up_ports(router, spine);
+                self.over_a_spine((cluster.shape().spines, place), may, ports, choice)
+            }
+            Device::Storage { .. } => cluster.storage_nic(router),
+            // No path to a storage node passes the switch of a host.
+            Device::Switch { .. } => cluster.topology().first_port(router),
+        }
+    }
+}
+
 impl FamilyRouting for RailRouting {
     type Graph = RailOptimized;
     type Algorithm = RailAlgorithm;
@@ -155,14 +236,18 @@ impl FamilyRouting for RailRouting {
     /// The links of a leaf to spines, and the links of spines to a leaf.
     fn pipes(&self) -> Option<Vec<u32>> {
         let (cluster, topology) = (&self.cluster, self.cluster.topology());
-        if self.up == Up::DModK || cluster.shape().spines == 0 {
+        if self.up == Up::DModK || (cluster.shape().spines == 0 && cluster.shape().storage.spines == 0) {
             return None;
         }
         super::pipes_by_key(topology, |port| {
             let (from, to) = (topology.router_of_port(port), topology.neighbour(port)?);
             match (cluster.device(from), cluster.device(to)) {
-                (Device::Leaf { .. }, Device::Spine) => Some((from, false)),
-                (Device::Spine, Device::Leaf { .. }) => Some((to, true)),
+                (Device::Leaf { .. } | Device::StorageLeaf { .. }, Device::Spine | Device::StorageSpine) => {
+                    Some((from, false))
+                }
+                (Device::Spine | Device::StorageSpine, Device::Leaf { .. } | Device::StorageLeaf { .. }) => {
+                    Some((to, true))
+                }
                 _ => None,
             }
         })
@@ -171,10 +256,10 @@ impl FamilyRouting for RailRouting {
     fn virtual_channels(&self) -> VirtualChannels {
         let shape = self.cluster.shape();
         let of_a_host = match shape.gpus {
-            0 | 1 => 0,
+            0 | 1 => u8::from(shape.storage.ports > 0),
             _ => 1 + u8::from(self.host_first.0 || self.host_first.1),
         };
-        [1, of_a_host, u8::from(shape.spines > 0), 1]
+        [1, of_a_host, u8::from(shape.spines + shape.storage.spines > 0), 1]
     }
 
     #[inline]
@@ -186,7 +271,7 @@ impl FamilyRouting for RailRouting {
             return Decision::new(topology.node_port(header.target), 0);
         }
         let Some((goal, rail)) = cluster.gpu(home) else {
-            return Decision::new(topology.node_port(header.target), 0);
+            return Decision::new(self.to_storage(router, home, choice), 0);
         };
         let there = cluster.place_of_host(goal);
         // Packets that pass through a host to another one.
@@ -213,6 +298,24 @@ impl FamilyRouting for RailRouting {
             Device::Leaf { pod, rail: own } if (pod, own) == (there.0, rail) => cluster.down_port(router, there.1),
             Device::Leaf { .. } => self.climb(router, there, rail, choice),
             Device::Spine => self.cable(cluster.leaf_ports(router, there.0, rail), there.1, choice),
+            Device::Storage { .. } => cluster.storage_nic(router),
+            Device::StorageLeaf { leaf } => {
+                let ports = cluster.shape().storage.ports;
+                match ports > 0 && leaf / ports == there.0 {
+                    true => cluster.storage_host_port(router, there.1),
+                    false => self.climb_from_storage((router, leaf), there.1, Some((there.0, rail)), choice),
+                }
+            }
+            // The GPUs of a host share its storage ports.
+            Device::StorageSpine => {
+                let ports = cluster.shape().storage.ports;
+                self.cable(
+                    cluster.storage_leaf_ports(router, there.0 * ports + rail % ports),
+                    there.1,
+                    choice,
+                )
+            }
+            Device::Adapter { .. } => cluster.adapter_down(router, rail),
         };
         Decision::new(port, level)
     }

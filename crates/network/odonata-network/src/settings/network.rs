@@ -5,7 +5,9 @@ use odonata_units::{Bytes, Number, Problem, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Algorithm, Analytic, Clock, CongestionControl, Fidelity, Links, Pipeline, Routing, TrafficClass};
+use super::{
+    Algorithm, Analytic, Clock, CongestionControl, Fidelity, Links, Pipeline, Reduction, Routing, TrafficClass,
+};
 
 /// Links, routers and routing. The defaults describe a virtual cut-through network of input-queued routers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, smart_default::SmartDefault)]
@@ -64,6 +66,9 @@ pub struct Network {
     /// End-to-end congestion control.
     #[serde(skip_serializing_if = "CongestionControl::is_none")]
     pub congestion_control: CongestionControl,
+    /// Sums in routers, for collectives with the algorithm "switches". Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reduction: Option<Reduction>,
     /// Interval at which the packet and the flow model exchange loads, 100 ns to 1 s. It applies if jobs differ in
     /// `jobs.fidelity`. Default: "10 us" if jobs use both models, else none.
     #[serde(skip_serializing_if = "Option::is_none")]

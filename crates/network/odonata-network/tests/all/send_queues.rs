@@ -11,7 +11,7 @@ use odonata_network::settings::Fidelity;
 use odonata_network::{
     Blueprint, Fidelities, InputQueues, NetworkParams, RouterModel, SendQueues, TrafficClass, TrafficClasses,
 };
-use odonata_topology::family::rail_optimized::HostLinks;
+use odonata_topology::family::rail_optimized::{HostLinks, StorageShape};
 use odonata_topology::{LinkClass, RailOptimized, RailOptimizedShape};
 
 /// Packets of a stream.
@@ -36,6 +36,7 @@ fn rails(links: HostLinks, queues: SendQueues, flows: bool) -> (NetworkParams, R
         links,
         spines: 0,
         cables: 0,
+        storage: StorageShape::default(),
     });
     let routing = RailRouting::new(cluster.unwrap(), RailAlgorithm::Pxn, Up::DModK, 1).unwrap();
     (params, Routing::RailOptimized(routing))

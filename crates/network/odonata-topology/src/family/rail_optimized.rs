@@ -14,6 +14,8 @@
 //! | leaf | P G | the hosts of its pod, then c to each spine |
 //! | spine | S | c to each leaf |
 //!
+//! [Storage nodes](storage) and their network come last.
+//!
 //! Routers are numbered pod by pod: in a pod host by host, in a host its GPUs and then its switch; after the hosts the
 //! leaves of the pod by rail. The spines come last. Node n is GPU n mod G of host n / G. Links in a host are local,
 //! between NIC and leaf column, between leaf and spine global.
@@ -25,8 +27,11 @@ use serde::{Deserialize, Serialize};
 use super::settings::{self, ReadFile, Size};
 use super::{FamilyGraph, FamilySettings, WorstCase};
 use crate::sizes::{self, cable};
-use crate::{LinkClass, Topology};
+use crate::{Cable, LinkClass, Topology};
 use std::ops::Range;
+
+mod storage;
+pub use storage::{Storage, StorageFabric, StorageShape};
 
 /// The links between the GPUs of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -61,6 +66,9 @@ pub struct Settings {
     pub spines: Filled<u32>,
     /// Hosts per uplink of a leaf, e.g. 2 for 2:1; it must give a whole number of cables. Default: 1.
     pub oversubscription: Filled<f64>,
+    /// Storage nodes. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storage: Option<Storage>,
 }
 
 impl Settings {
@@ -74,6 +82,8 @@ impl Settings {
             links: self.host_links,
             spines,
             cables,
+            storage: (self.storage.as_ref())
+                .map_or(StorageShape::default(), |storage| storage.shape(*self.pods, hosts)),
         })
     }
 }
@@ -99,6 +109,8 @@ impl FamilySettings for Settings {
     const EXAMPLES: &'static [&'static str] = &[
         "pods = 2\nhosts_per_pod = 2\ngpus_per_host = 2",
         "hosts_per_pod = 3\ngpus_per_host = 4\nspines = 0",
+        "pods = 2\nhosts_per_pod = 2\ngpus_per_host = 2\nstorage.nodes = 3",
+        "hosts_per_pod = 3\ngpus_per_host = 2\nstorage = { nodes = 2, fabric = \"converged\" }",
         "pods = 2\nhosts_per_pod = 4\ngpus_per_host = 3\nhost_links = \"all-to-all\"\nspines = 1\noversubscription = 2",
     ];
 
@@ -117,6 +129,9 @@ impl FamilySettings for Settings {
             let problem = format!("{up} uplinks of a leaf do not divide evenly over {spines} spines");
             return Err(Problem::new("spines", problem, format!("a divisor of {up}")));
         }
+        if let Some(storage) = &mut self.storage {
+            storage.resolve((pods, hosts, spines))?;
+        }
         self.shape()?.size()
     }
 
@@ -130,12 +145,21 @@ impl FamilySettings for Settings {
         let (pods, gpus) = ((*self.pods).min(most), (*self.gpus_per_host).min(most));
         let spines = (*self.spines).min(2);
         let hosts = 4;
+        let storage = self.storage.as_ref().map(|storage| Storage {
+            nodes: (*storage.nodes).min(3).into(),
+            spines: storage
+                .spines
+                .given()
+                .map_or(Filled::EMPTY, |&spines| spines.min(2).into()),
+            ..storage.clone()
+        });
         let small = Settings {
             pods: pods.into(),
             hosts_per_pod: hosts.into(),
             gpus_per_host: gpus.into(),
             spines: spines.into(),
             oversubscription: 1.0.into(),
+            storage,
             ..self.clone()
         };
         let text = format!("{pods} pods of {hosts} hosts with {gpus} GPUs, {spines} spines");
@@ -171,6 +195,8 @@ pub struct RailOptimizedShape {
     pub spines: u32,
     /// Cables between a leaf and a spine.
     pub cables: u32,
+    /// The network of the storage nodes.
+    pub storage: StorageShape,
 }
 
 impl RailOptimizedShape {
@@ -192,12 +218,42 @@ impl RailOptimizedShape {
         self.gpus + u32::from(self.switched())
     }
 
+    /// Whether hosts have an adapter with storage ports.
+    fn has_adapters(&self) -> bool {
+        self.storage.ports > 0
+    }
+
+    /// Ports of storage leaf `leaf`, without those to spines.
+    fn storage_ports_down(&self, leaf: u32) -> u32 {
+        self.hosts * u32::from(self.has_adapters()) + self.storage.nodes_of(leaf)
+    }
+
+    /// Ports of a storage leaf to spines.
+    fn storage_ports_up(&self) -> u32 {
+        match self.storage.converged {
+            true => self.spines * self.cables,
+            false => self.storage.spines,
+        }
+    }
+
     fn size(&self) -> Result<Size, Problem> {
         let wide = |numbers: &[u32]| sizes::product(numbers.iter().copied());
         let up = wide(&[self.spines, self.cables]);
         let leaf = u64::from(self.hosts).saturating_add(up);
-        let spine = wide(&[self.pods, self.gpus, self.cables]);
-        let largest = leaf.max(spine).max(u64::from(self.gpus) + 1);
+        let storage = self.storage;
+        let below = match storage.leaves {
+            0 => 0,
+            leaves => u64::from(self.hosts) + u64::from(storage.nodes.div_ceil(leaves)),
+        };
+        let below_spines = if storage.converged { storage.leaves } else { 0 };
+        let spine = wide(&[self.pods, self.gpus, self.cables]).saturating_add(wide(&[below_spines, self.cables]));
+        let storage_leaf = below.saturating_add(up).saturating_add(u64::from(storage.spines));
+        let adapter = u64::from(self.gpus) + u64::from(storage.ports);
+        let largest = leaf
+            .max(spine)
+            .max(storage_leaf)
+            .max(u64::from(storage.leaves))
+            .max(adapter + 1);
         settings::ports(1, largest)?;
         let all_gpus = wide(&[self.pods, self.hosts, self.gpus]);
         let leaves = wide(&[self.pods, self.gpus]);
@@ -205,8 +261,15 @@ impl RailOptimizedShape {
         let ports = all_gpus
             .saturating_mul(u64::from(self.inside()) + 3)
             .saturating_add(leaves.saturating_mul(leaf))
-            .saturating_add(u64::from(self.spines).saturating_mul(spine));
+            .saturating_add(u64::from(self.spines).saturating_mul(spine))
+            .saturating_add(switches.saturating_mul(adapter) * u64::from(self.has_adapters()))
+            .saturating_add(all_gpus * u64::from(self.has_adapters()))
+            .saturating_add(u64::from(storage.leaves).saturating_mul(storage_leaf))
+            .saturating_add(wide(&[storage.leaves, storage.spines]))
+            .saturating_add(2 * u64::from(storage.nodes));
         let routers = all_gpus + switches * u64::from(self.switched()) + leaves + u64::from(self.spines);
+        let of_storage = u64::from(storage.leaves) + u64::from(storage.spines) + u64::from(storage.nodes);
+        let routers = routers + of_storage + switches * u64::from(self.has_adapters());
         settings::all_ports(routers, ports)
     }
 }
@@ -235,6 +298,25 @@ pub enum Device {
     },
     /// A spine.
     Spine,
+    /// The adapter of a host with its storage ports.
+    Adapter {
+        /// Host, numbered over the machine.
+        host: u32,
+    },
+    /// A storage leaf, by its number. With a network of its own, leaf j of pod p is p times the storage ports + j.
+    StorageLeaf {
+        /// Its number.
+        leaf: u32,
+    },
+    /// A storage spine.
+    StorageSpine,
+    /// A storage node.
+    Storage {
+        /// Its leaf.
+        leaf: u32,
+        /// Its place there.
+        place: u32,
+    },
 }
 
 /// A rail-optimized cluster.
@@ -245,6 +327,8 @@ pub struct RailOptimized {
     devices: Vec<Device>,
     /// Pod of each host, and its index there.
     places: Vec<(u32, u32)>,
+    /// The first router of the network of storage nodes.
+    first_of_storage: u32,
 }
 
 impl RailOptimized {
@@ -282,7 +366,7 @@ impl RailOptimized {
                 for rail in 0..gpus {
                     let gpu = first + rail;
                     nodes.push((gpu, 0));
-                    ports.push(inside + 2);
+                    ports.push(inside + 2 + u32::from(shape.has_adapters()));
                     devices.push(Device::Gpu { host, rail });
                     if switched {
                         list.push(cable((gpu, 1), (first + gpus, rail), LinkClass::Local));
@@ -312,12 +396,21 @@ impl RailOptimized {
                 }
             }
         }
-        ports.extend((0..spines).map(|_| pods * gpus * cables));
+        let below_spines = if shape.storage.converged {
+            shape.storage.leaves
+        } else {
+            0
+        };
+        ports.extend((0..spines).map(|_| (pods * gpus + below_spines) * cables));
         devices.extend((0..spines).map(|_| Device::Spine));
         let mut blocks: Vec<u32> = (0..=pods).map(|pod| pod * per_pod).collect();
         blocks.extend((spines > 0).then_some(pods * per_pod + spines));
+        let first_of_storage = ports.len() as u32;
+        shape.add_storage(&mut ports, &mut nodes, &mut list, &mut devices);
+        blocks.extend((shape.storage.nodes > 0).then_some(ports.len() as u32));
         let topology = Topology::new(&ports, &nodes, &list)?.with_blocks(blocks)?;
         Ok(RailOptimized {
+            first_of_storage,
             shape,
             topology,
             devices,
@@ -402,7 +495,78 @@ impl RailOptimized {
     /// The first spine, after all other routers.
     #[inline]
     pub fn first_spine(&self) -> u32 {
-        self.topology.routers() - self.shape.spines
+        self.first_of_storage - self.shape.spines
+    }
+
+    /// The port of the GPU at `router` to the adapter of its host.
+    #[inline]
+    pub fn adapter_port(&self, router: u32) -> u32 {
+        self.nic_port(router) + 1
+    }
+
+    /// The port of a host's adapter to GPU `rail`.
+    #[inline]
+    pub fn adapter_down(&self, router: u32, rail: u32) -> u32 {
+        self.topology.first_port(router) + rail
+    }
+
+    /// Storage port `port` of a host's adapter.
+    #[inline]
+    pub fn storage_port(&self, router: u32, port: u32) -> u32 {
+        self.topology.first_port(router) + self.shape.gpus + port
+    }
+
+    /// The port of the storage node at `router` to its leaf.
+    #[inline]
+    pub fn storage_nic(&self, router: u32) -> u32 {
+        self.topology.first_port(router) + 1
+    }
+
+    /// The port of the storage leaf at `router` to the host at `place` of its pod.
+    #[inline]
+    pub fn storage_host_port(&self, router: u32, place: u32) -> u32 {
+        self.topology.first_port(router) + place
+    }
+
+    /// The port of the storage leaf at `router` to the storage node at `place`.
+    #[inline]
+    pub fn storage_node_port(&self, router: u32, place: u32) -> u32 {
+        let hosts = self.shape.hosts * u32::from(self.shape.has_adapters());
+        self.topology.first_port(router) + hosts + place
+    }
+
+    /// The ports of storage leaf `leaf`, at `router`, to spine `spine`.
+    #[inline]
+    pub fn storage_up_ports(&self, router: u32, leaf: u32, spine: u32) -> Range<u32> {
+        let cables = if self.shape.storage.converged {
+            self.shape.cables
+        } else {
+            1
+        };
+        let first = self.topology.first_port(router) + self.shape.storage_ports_down(leaf) + spine * cables;
+        first..first + cables
+    }
+
+    /// Spines above storage leaves.
+    #[inline]
+    pub fn storage_spines(&self) -> u32 {
+        match self.shape.storage.converged {
+            true => self.shape.spines,
+            false => self.shape.storage.spines,
+        }
+    }
+
+    /// The ports of the spine at `router`, of GPUs or of storage, to storage leaf `leaf`.
+    #[inline]
+    pub fn storage_leaf_ports(&self, router: u32, leaf: u32) -> Range<u32> {
+        let first = self.topology.first_port(router);
+        match self.shape.storage.converged {
+            true => {
+                let first = first + (self.shape.pods * self.shape.gpus + leaf) * self.shape.cables;
+                first..first + self.shape.cables
+            }
+            false => first + leaf..first + leaf + 1,
+        }
     }
 
     /// The leaf of `rail` in `pod`.
@@ -427,7 +591,8 @@ impl RailOptimized {
         let t = &self.topology;
         for &(port, far) in t.failed() {
             let (a, b) = (t.router_of_port(port), t.router_of_port(far));
-            if t.class(port) != LinkClass::Global {
+            let of_storage = a.max(b) >= self.first_of_storage;
+            if t.class(port) != LinkClass::Global || of_storage {
                 return Err(format!(
                     "the only cable between routers {a} and {b} failed: rail-optimized routing has no path around it; \
                      up*/down* does"
@@ -453,6 +618,76 @@ impl RailOptimized {
     }
 }
 
+impl RailOptimizedShape {
+    /// Adds the network of the storage nodes to routers, nodes and cables.
+    fn add_storage(
+        &self,
+        ports: &mut Vec<u32>,
+        nodes: &mut Vec<(u32, u32)>,
+        list: &mut Vec<Cable>,
+        devices: &mut Vec<Device>,
+    ) {
+        let StorageShape {
+            nodes: count,
+            converged,
+            ports: of_host,
+            leaves,
+            spines,
+        } = self.storage;
+        if count == 0 {
+            return;
+        }
+        let hosts = self.pods * self.hosts;
+        let per_pod = self.hosts * self.host_routers() + self.gpus;
+        let first_adapter = ports.len() as u32;
+        let first_leaf = first_adapter + if self.has_adapters() { hosts } else { 0 };
+        let (first_spine, first_gpu_spine) = (first_leaf + leaves, self.pods * per_pod);
+        if self.has_adapters() {
+            for host in 0..hosts {
+                let (pod, place, adapter) = (host / self.hosts, host % self.hosts, first_adapter + host);
+                ports.push(self.gpus + of_host);
+                devices.push(Device::Adapter { host });
+                let first_gpu = pod * per_pod + place * self.host_routers();
+                list.extend((0..self.gpus).map(|rail| {
+                    let gpu = (first_gpu + rail, self.inside() + 2);
+                    cable((adapter, rail), gpu, LinkClass::Local)
+                }));
+                list.extend((0..of_host).map(|port| {
+                    let leaf = first_leaf + pod * of_host + port;
+                    cable((adapter, self.gpus + port), (leaf, place), LinkClass::Column)
+                }));
+            }
+        }
+        for leaf in 0..leaves {
+            let down = self.storage_ports_down(leaf);
+            ports.push(down + self.storage_ports_up());
+            devices.push(Device::StorageLeaf { leaf });
+            let up = (0..self.storage_ports_up()).map(|n| {
+                let far = match converged {
+                    true => {
+                        let (spine, n) = (n / self.cables, n % self.cables);
+                        let port = (self.pods * self.gpus + leaf) * self.cables + n;
+                        (first_gpu_spine + spine, port)
+                    }
+                    false => (first_spine + n, leaf),
+                };
+                cable((first_leaf + leaf, down + n), far, LinkClass::Global)
+            });
+            list.extend(up);
+        }
+        ports.extend((0..spines).map(|_| leaves));
+        devices.extend((0..spines).map(|_| Device::StorageSpine));
+        for node in 0..count {
+            let (router, (leaf, place)) = (ports.len() as u32, self.storage.place_of(node));
+            nodes.push((router, 0));
+            ports.push(2);
+            devices.push(Device::Storage { leaf, place });
+            let port = self.hosts * u32::from(self.has_adapters()) + place;
+            list.push(cable((router, 1), (first_leaf + leaf, port), LinkClass::Column));
+        }
+    }
+}
+
 impl FamilyGraph for RailOptimized {
     fn topology(&self) -> &Topology {
         &self.topology
@@ -460,6 +695,10 @@ impl FamilyGraph for RailOptimized {
 
     fn topology_mut(&mut self) -> &mut Topology {
         &mut self.topology
+    }
+
+    fn storage_nodes(&self) -> u32 {
+        self.shape.storage.nodes
     }
 
     /// Between two halves of the pods, for an even number of pods: half of all uplinks, since spines can be divided

@@ -62,14 +62,7 @@ impl CableSettings {
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         let again = match name {
             "cables" => self.cables.replace(number(name, value)?).is_some(),
-            "class" => {
-                let known = LinkClass::ALL.into_iter().filter(|&class| class != LinkClass::Terminal);
-                let Some(class) = known.clone().find(|class| class.name() == value) else {
-                    let names: Vec<&str> = known.map(LinkClass::name).collect();
-                    return Err(format!("class \"{value}\": one of {} is expected", names.join(", ")));
-                };
-                self.class.replace(class).is_some()
-            }
+            "class" => self.class.replace(class(value)?).is_some(),
             "bandwidth" => match value.parse::<f64>() {
                 Ok(factor) if factor.is_finite() && factor > 0.0 => self.bandwidth.replace(factor).is_some(),
                 _ => return Err(format!("bandwidth \"{value}\": a number above 0 is expected")),
@@ -109,6 +102,15 @@ pub(crate) fn latency(value: &str) -> Result<Time, String> {
 
 /// Largest buffer of a virtual channel.
 const LARGEST_BUFFER: Bytes = Bytes(1 << 40);
+
+/// # Errors
+/// It is no class of cables between routers.
+pub(crate) fn class(value: &str) -> Result<LinkClass, String> {
+    let known = LinkClass::ALL.into_iter().filter(|&class| class != LinkClass::Terminal);
+    let names = || known.clone().map(LinkClass::name).collect::<Vec<_>>().join(", ");
+    (known.clone().find(|class| class.name() == value))
+        .ok_or_else(|| format!("class \"{value}\": one of {} is expected", names()))
+}
 
 /// A buffer with its unit, such as `64KiB`.
 ///

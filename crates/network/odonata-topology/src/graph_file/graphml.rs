@@ -360,7 +360,7 @@ pub fn to_graphml(topology: &Topology, names: &[String]) -> Result<String, Strin
                 name(far),
                 port - topology.first_port(router),
                 other - topology.first_port(far),
-                LinkClass::name(topology.class(port)),
+                LinkClass::name(topology.medium(port)),
             ),
         );
         if topology.factor(port) != 1.0 {

@@ -57,7 +57,11 @@ impl MachineLinks {
         let routing = build::routing(scenario)?;
         let params = build::network(scenario)?;
         let topology = routing.topology();
-        let bandwidth = |port: u32, to_node| params.bandwidth(topology.class(port), topology.factor(port), to_node).0;
+        let bandwidth = |port: u32, to_node| {
+            params
+                .bandwidth(topology.medium(port), topology.factor(port), to_node)
+                .0
+        };
         let capacity = |port: u32| bandwidth(port, matches!(topology.peer(port), Peer::Node(_)));
         let nic = |node: u32| {
             let link = bandwidth(topology.node_port(node), false);

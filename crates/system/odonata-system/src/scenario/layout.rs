@@ -20,6 +20,8 @@ pub struct Layout {
     first_router: Arc<[u32]>,
     /// Nodes reserved for neither jobs nor storage servers, ascending.
     service: Arc<[u32]>,
+    /// Nodes at the end that run no jobs, for storage servers.
+    storage: u32,
     /// Numbers of all parts before any cable failed; its nodes are interfaces.
     extent: Extent,
 }
@@ -63,6 +65,7 @@ impl Layout {
             first_node: first_node.into(),
             first_router: topology.blocks().into(),
             service: Arc::new([]),
+            storage: 0,
             extent,
         })
     }
@@ -74,6 +77,16 @@ impl Layout {
             service: service.into(),
             ..self
         }
+    }
+
+    /// This layout with `storage` nodes at the end that run no jobs, for storage servers.
+    pub fn with_storage_nodes(self, storage: u32) -> Layout {
+        Layout { storage, ..self }
+    }
+
+    /// The nodes that are there for storage servers.
+    pub fn storage_nodes(&self) -> Range<u32> {
+        self.nodes() - self.storage..self.nodes()
     }
 
     /// The nodes of these routers in every group that has them, numbered from 0 in the group; ascending.
@@ -126,7 +139,7 @@ impl Layout {
             compute[node as usize] = false;
         }
         (0..self.nodes())
-            .filter(|&node| compute[node as usize] && !self.is_service(node))
+            .filter(|&node| compute[node as usize] && !self.is_service(node) && !self.storage_nodes().contains(&node))
             .collect()
     }
 

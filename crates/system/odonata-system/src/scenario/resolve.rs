@@ -72,6 +72,7 @@ pub(super) fn resolve(
         rules::timeline(timeline, &resolved.jobs)?;
     }
     rules::fidelity(&mut resolved)?;
+    rules::reduction(&resolved)?;
     if resolved.has_fidelity(Fidelity::Analytic) {
         analytic::fill(&mut resolved.network, &resolved.machine)?;
     }

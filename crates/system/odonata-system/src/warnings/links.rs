@@ -23,7 +23,7 @@ pub(crate) fn unused(scenario: &Scenario, topology: &Topology) -> Vec<Warning> {
     let kind = &scenario.resolved.machine.kind;
     let exists = |class| {
         let mut connected = (0..topology.ports()).filter(|&port| topology.peer(port) != Peer::Free);
-        connected.any(|port| topology.class(port) == class)
+        connected.any(|port| topology.class(port) == class || topology.medium(port) == class)
     };
     let classes = written(scenario).filter(|&class| kind.link_classes().contains(&class) && !exists(class));
     classes
@@ -80,7 +80,7 @@ fn rates_per_node(scenario: &Scenario, topology: &Topology) -> Vec<(LinkClass, f
                 LinkClass::Column => LinkClass::Local,
                 class => class,
             };
-            let link = scenario.resolved.network.links.of(topology.class(port));
+            let link = scenario.resolved.network.links.of(topology.medium(port));
             bandwidth[class as usize] += link.bandwidth.0 * topology.factor(port);
         }
     }

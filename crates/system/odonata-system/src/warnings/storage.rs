@@ -27,7 +27,8 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let compute_side =
         (scenario.resolved.storage.as_ref()).is_some_and(|storage| storage.architecture == Architecture::ComputeSide);
-    if compute_side && !scenario.document.has("storage.nodes") {
+    let has_own = !scenario.resolved.layout.storage_nodes().is_empty();
+    if compute_side && !has_own && !scenario.document.has("storage.nodes") {
         let clients = scenario
             .resolved
             .layout

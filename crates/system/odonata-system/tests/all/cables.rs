@@ -1,4 +1,4 @@
-//! Cables with a bandwidth, latency or buffer of their own, from a map of cables.
+//! Cables with a class, bandwidth, latency or buffer of their own, from a map of cables.
 
 use crate::common::{finish, load_in};
 use std::path::{Path, PathBuf};
@@ -206,5 +206,42 @@ fn a_wrong_map_is_refused_with_its_line() {
         assert_eq!(error.key, "machine.cables", "{map}");
         assert!(error.to_string().contains(&format!("map.csv:{line}")), "{map}: {error}");
         assert!(error.to_string().contains(part), "{map}: {error}");
+    }
+}
+
+/// A cable of another class is a cable with the bandwidth, latency and buffer of that class, by every carrier. Results count it
+/// under the class of its place.
+#[test]
+fn a_cable_of_another_class_has_all_its_properties() {
+    let text = RING.replace(
+        "[[jobs]]",
+        "[network.links.global]\nlatency = \"350 ns\"\ncredit_delay = \"350 ns\"\nbandwidth = \"2 GB/s\"\nbuffer = \"6 KiB\"\n[[jobs]]",
+    );
+    let big = "jobs.0.workload={ ping-pong = { bytes = \"1 MiB\", iterations = 3 } }";
+    let rate = "network.links.local.bandwidth=\"8 GB/s\"";
+    for fidelity in ["packet", "flow", "ethernet"] {
+        let fidelity = format!("network.fidelity=\"{fidelity}\"");
+        let time = |name: &str, map: &str, more: &[&str]| {
+            let folder = Folder::with(name, map);
+            run(&text, &[&[big, rate, &fidelity][..], more].concat(), &folder.0)
+        };
+        let of_class = time("class", "a,b,class\n0,1,global\n", &[]);
+        let by_itself = time("itself", "a,b,bandwidth,latency,buffer\n0,1,0.25,350ns,6KiB\n", &[]);
+        let plain = time("plainly", "a,b\n", &[]);
+        assert_eq!(elapsed_ns(&of_class), elapsed_ns(&by_itself), "{fidelity}");
+        assert!(elapsed_ns(&of_class) > 2.0 * elapsed_ns(&plain), "{fidelity}");
+        // What the row sets beside the class counts.
+        let faster = time(
+            "faster",
+            "a,b,class,bandwidth,latency\n0,1,global,4,100ns\n",
+            &["network.links.global.buffer=\"64 KiB\""],
+        );
+        assert!(elapsed_ns(&faster) < 1.05 * elapsed_ns(&plain), "{fidelity}");
+        let parts = time(
+            "parts",
+            "a,b,class\n0,1,global\n",
+            &["run.scheduler=\"optimistic\"", "run.threads=2", "run.parts=2"],
+        );
+        assert_eq!(parts.digest(), of_class.digest(), "{fidelity}");
     }
 }

@@ -26,6 +26,8 @@ mod offload;
 mod parallel_keys;
 mod placement;
 mod programs;
+mod rail_storage;
+mod reduction;
 mod routes;
 mod runs;
 mod scenario_errors;

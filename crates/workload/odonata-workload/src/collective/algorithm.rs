@@ -162,6 +162,8 @@ algorithms! {
         /// Maximum number of children in the tree, at least 1.
         radix: 2
     } = "offload" for Barrier Allreduce;
+    /// Barrier, all-reduce: each rank sends once, and the routers between the ranks sum.
+    Switches = "switches" for Barrier Allreduce;
 }
 
 impl Algorithm {

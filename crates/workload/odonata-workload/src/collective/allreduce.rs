@@ -18,6 +18,7 @@ pub(super) fn step(algorithm: Algorithm, bytes: u64, count: u64, rank: u32, rank
             index,
         ),
         Algorithm::ReduceBroadcast => Tree { number: rank, ranks }.up_and_down(bytes, index),
+        Algorithm::Switches => (index == 0).then(Step::nothing),
         Algorithm::Offload { radix } => up_and_down(rank, ranks, radix, bytes, index),
         Algorithm::BineLatency | Algorithm::BineBandwidth | Algorithm::BineSegmented { .. } => {
             bine::allreduce(algorithm, bytes, count, rank, ranks, index)

@@ -10,6 +10,7 @@ pub(super) fn step(algorithm: Algorithm, rank: u32, ranks: u32, index: u32) -> O
         Algorithm::Dissemination => dissemination(rank, ranks, index),
         Algorithm::RecursiveDoubling => doubling(rank, ranks, index),
         Algorithm::DoubleRing => double_ring(rank, ranks, index),
+        Algorithm::Switches => (index == 0).then(Step::nothing),
         Algorithm::Offload { radix } => up_and_down(rank, ranks, radix, 0, index),
         _ => Tree { number: rank, ranks }.up_and_down(0, index),
     }

@@ -59,6 +59,8 @@ choices! {
         Tree,
         /// Up a tree of network interfaces and down again (`mpi.offload`).
         Offload { radix },
+        /// In the routers between the ranks (`network.reduction`).
+        Switches,
     }
 
     /// The algorithm of broadcasts.
@@ -129,6 +131,8 @@ choices! {
         BineSegmented { segment },
         /// Up a tree of network interfaces and down again (`mpi.offload`).
         Offload { radix },
+        /// In the routers between the ranks (`network.reduction`).
+        Switches,
     }
 
     /// The algorithm of gathers.

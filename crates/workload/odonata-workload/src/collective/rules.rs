@@ -7,6 +7,7 @@
 
 use super::choice::AlgorithmSizes;
 use super::{Algorithm, Collective, Kind, Sizes, power_of_two_within};
+use crate::phases::is_world;
 use crate::{Counts, Program};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,29 +23,40 @@ pub enum Library {
     OpenMpi,
 }
 
-/// The collectives that network interfaces can take over.
+/// The collectives that network interfaces or routers can take over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OffloadLimits {
     /// Largest vector of an all-reduce, in bytes.
     pub up_to: u64,
     /// Communicators with a tree: those with lower numbers.
     pub trees: u32,
+    /// Largest vector of an all-reduce in routers, in bytes; `None` without a tree of routers. Only the world has one.
+    pub routers_up_to: Option<u64>,
 }
 
 impl Default for OffloadLimits {
     fn default() -> Self {
-        OffloadLimits { up_to: 64, trees: 1 }
+        OffloadLimits {
+            up_to: 64,
+            trees: 1,
+            routers_up_to: None,
+        }
     }
 }
 
 impl OffloadLimits {
-    /// Whether `algorithm` may run `collective`: if it needs the interfaces, they take it.
+    /// Whether `algorithm` may run `collective`: if it needs the interfaces or the routers, they take it.
     fn allow(&self, algorithm: Algorithm, collective: &Collective) -> bool {
         let bytes = match *collective {
             Collective::Allreduce { bytes, .. } => bytes,
             _ => 0,
         };
-        !matches!(algorithm, Algorithm::Offload { .. }) || (bytes <= self.up_to && collective.comm().0 < self.trees)
+        let comm = collective.comm();
+        match algorithm {
+            Algorithm::Offload { .. } => bytes <= self.up_to && comm.0 < self.trees,
+            Algorithm::Switches => is_world(comm) && self.routers_up_to.is_some_and(|most| bytes <= most),
+            _ => true,
+        }
     }
 }
 
@@ -71,7 +83,7 @@ pub struct Rules {
     pub broadcast_recursive_doubling_below: u64,
     /// Sizes for explicitly chosen algorithms.
     pub sizes: AlgorithmSizes,
-    /// What network interfaces can do.
+    /// What network interfaces and routers can do.
     pub offload: OffloadLimits,
     /// A fixed algorithm per kind, used wherever it supports the collective.
     #[default([None; Kind::ALL.len()])]
@@ -83,6 +95,13 @@ impl Rules {
     #[must_use]
     pub const fn with(mut self, kind: Kind, algorithm: Algorithm) -> Rules {
         self.forced[kind as usize] = Some(algorithm);
+        self
+    }
+
+    /// The same rules without a tree of routers.
+    #[must_use]
+    pub fn without_routers(mut self) -> Rules {
+        self.offload.routers_up_to = None;
         self
     }
 

@@ -25,8 +25,8 @@ pub fn local_work(
     index: u32,
     step: &Step,
 ) -> LocalWork {
-    if matches!(algorithm, Algorithm::Offload { .. }) {
-        // The interfaces sum.
+    if matches!(algorithm, Algorithm::Offload { .. } | Algorithm::Switches) {
+        // The interfaces or the routers sum.
         return LocalWork::default();
     }
     let received = step.recv.map_or(0, |recv| recv.bytes);

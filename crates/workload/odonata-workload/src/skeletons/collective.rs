@@ -323,6 +323,10 @@ impl Program for CollectiveLoop {
         self.algorithm.filter(|_| *collective == self.collective)
     }
 
+    fn names(&self, algorithm: Algorithm) -> bool {
+        self.algorithm == Some(algorithm)
+    }
+
     fn iterations(&self) -> Option<u32> {
         Some(self.iterations)
     }

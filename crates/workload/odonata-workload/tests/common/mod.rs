@@ -112,6 +112,10 @@ pub(crate) fn algorithms(collective: &Collective, ranks: u32) -> Vec<Algorithm> 
         };
         sizes.iter().map(with).collect::<Vec<_>>()
     };
-    let all = Algorithm::ALL.into_iter().flat_map(sized);
+    // Without messages, routers sum.
+    let by_messages = Algorithm::ALL
+        .into_iter()
+        .filter(|&algorithm| algorithm != Algorithm::Switches);
+    let all = by_messages.flat_map(sized);
     all.filter(|algorithm| algorithm.supports(collective, ranks)).collect()
 }

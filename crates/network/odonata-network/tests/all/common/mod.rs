@@ -100,6 +100,7 @@ impl Net {
                 ethernet: None,
                 fidelities: odonata_network::Fidelities::Same(odonata_network::settings::Fidelity::Packet),
                 coupling_interval: None,
+                reduction: None,
                 classes: odonata_network::TrafficClasses::default(),
                 congestion: odonata_network::CongestionControl::default(),
                 traffics: 1,

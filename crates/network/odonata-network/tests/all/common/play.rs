@@ -216,7 +216,7 @@ impl Model for Play {
                 }
                 self.fabric.release::<C>(message);
             }
-            None => {}
+            Some(Notice::Reduced { .. }) | None => {}
         }
     }
 

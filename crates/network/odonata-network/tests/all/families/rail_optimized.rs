@@ -6,7 +6,7 @@ use odonata_engine::Time;
 use odonata_network::Blueprint;
 use odonata_network::deadlock::check;
 use odonata_network::routing::{RailAlgorithm, RailRouting, Routing, Up};
-use odonata_topology::family::rail_optimized::HostLinks;
+use odonata_topology::family::rail_optimized::{Device, HostLinks, StorageShape};
 use odonata_topology::{Effect, FamilyGraph, Fault, RailOptimized, RailOptimizedShape};
 
 const WAYS_UP: [Up; 3] = [Up::DModK, Up::Random, Up::Adaptive];
@@ -19,6 +19,7 @@ fn cluster(pods: u32, spines: u32, links: HostLinks) -> RailOptimizedShape {
         links,
         spines,
         cables: 2 * u32::from(spines > 0),
+        storage: StorageShape::default(),
     }
 }
 
@@ -180,4 +181,102 @@ fn zero_load_latency_is_the_closed_form() {
         let latency = model.arrival(0).0 - start.0;
         assert_eq!(latency, cycles * CYCLE.0, "{algorithm:?} to {target}");
     }
+}
+
+/// Clusters with storage nodes: their network, pods, spines of GPUs.
+fn with_storage() -> Vec<(String, RailOptimizedShape)> {
+    let shape = |pods, spines, converged, (ports, leaves, of_storage)| {
+        let storage = StorageShape {
+            nodes: 5,
+            converged,
+            ports,
+            leaves,
+            spines: of_storage,
+        };
+        let name = format!("{pods} pods {spines} spines, {storage:?}");
+        let shape = cluster(pods, spines, HostLinks::Switch);
+        (name, RailOptimizedShape { storage, ..shape })
+    };
+    vec![
+        shape(2, 2, false, (2, 4, 3)),
+        shape(1, 2, false, (2, 2, 1)),
+        shape(1, 0, false, (1, 1, 0)),
+        shape(2, 2, true, (0, 2, 0)),
+        shape(1, 2, true, (0, 2, 0)),
+    ]
+}
+
+/// Cables between a GPU and a storage node: separate 3 on a leaf of the GPU's pod, else 5; converged 4. Between two storage
+/// nodes: 2 on a leaf, else 4. All paths are free of deadlock on the levels of GPUs.
+#[test]
+fn storage_nodes_are_reached_over_their_leaves() {
+    for (name, shape) in with_storage() {
+        for up in WAYS_UP {
+            let routing = on(shape, RailAlgorithm::Minimal, up);
+            let Routing::RailOptimized(rails) = &routing else {
+                panic!("{name}")
+            };
+            let (cluster, storage) = (rails.cluster(), shape.storage);
+            let leaf_of = |router| match cluster.device(router) {
+                Device::Storage { leaf, .. } => Some(leaf),
+                _ => None,
+            };
+            assert_eq!(check(&routing).cycle, None, "{name} {up:?}");
+            assert_lengths(&routing, |source, home| match (leaf_of(source), leaf_of(home)) {
+                _ if source == home => 0,
+                (Some(a), Some(b)) if a == b => 2,
+                (Some(_), Some(_)) => 4,
+                (Some(leaf), None) | (None, Some(leaf)) if !storage.converged => {
+                    let gpu = if leaf_of(source).is_some() { home } else { source };
+                    let (host, _) = cluster.gpu(gpu).unwrap();
+                    if cluster.place_of_host(host).0 == leaf / storage.ports {
+                        3
+                    } else {
+                        5
+                    }
+                }
+                (Some(_), None) | (None, Some(_)) => 4,
+                (None, None) => {
+                    let (from, to) = (cluster.gpu(source).unwrap(), cluster.gpu(home).unwrap());
+                    let same_pod = cluster.place_of_host(from.0).0 == cluster.place_of_host(to.0).0;
+                    match (from.0 == to.0, from.1 == to.1) {
+                        (true, _) => 2,
+                        (_, true) if same_pod => 2,
+                        _ => 4,
+                    }
+                }
+            });
+        }
+    }
+}
+
+/// Without one of the spines, storage nodes below the others are reached all the same; a storage cable must not fail.
+#[test]
+fn storage_nodes_below_spines_survive_a_spine() {
+    let (_, shape) = with_storage().remove(3);
+    for up in WAYS_UP {
+        let mut cluster = RailOptimized::new(shape).unwrap();
+        let fault = |routers| Fault {
+            routers,
+            index: None,
+            effect: Effect::Failed,
+        };
+        cluster
+            .impair(&[fault((cluster.leaf(0, 0), cluster.first_spine()))])
+            .unwrap();
+        let routing = RailRouting::new(cluster, RailAlgorithm::Minimal, up, 2).unwrap();
+        assert_eq!(check(&Routing::RailOptimized(routing)).cycle, None);
+    }
+    let mut cluster = RailOptimized::new(shape).unwrap();
+    let leaf = (0..cluster.topology().routers())
+        .find(|&router| matches!(cluster.device(router), Device::StorageLeaf { .. }))
+        .unwrap();
+    let fault = Fault {
+        routers: (leaf, cluster.first_spine()),
+        index: None,
+        effect: Effect::Failed,
+    };
+    cluster.impair(&[fault]).unwrap();
+    let error = RailRouting::new(cluster, RailAlgorithm::Minimal, Up::DModK, 2).unwrap_err();
+    assert!(error.contains("up*/down* does"), "{error}");
 }

@@ -9,6 +9,7 @@ fn shape(pods: u32, hosts: u32, gpus: u32, spines: u32, cables: u32) -> RailOpti
         links: HostLinks::Switch,
         spines,
         cables,
+        storage: StorageShape::default(),
     }
 }
 
@@ -26,7 +27,20 @@ fn all() -> Vec<RailOptimized> {
         [HostLinks::Switch, HostLinks::AllToAll].map(|links| RailOptimizedShape { links, ..shape })
     };
     let build = |shape| RailOptimized::new(shape).unwrap();
-    shapes.into_iter().flat_map(both).map(build).collect()
+    let storage = |nodes, converged, ports, leaves, spines| StorageShape {
+        nodes,
+        converged,
+        ports,
+        leaves,
+        spines,
+    };
+    let with = |shape, storage| RailOptimizedShape { storage, ..shape };
+    let more = [
+        with(shape(1, 4, 1, 2, 1), storage(3, false, 1, 1, 0)),
+        with(shape(3, 4, 3, 2, 2), storage(7, false, 2, 6, 4)),
+        with(shape(2, 2, 2, 2, 1), storage(5, true, 0, 3, 0)),
+    ];
+    shapes.into_iter().chain(more).flat_map(both).map(build).collect()
 }
 
 #[test]
@@ -38,22 +52,38 @@ fn cabling_is_a_perfect_matching_without_free_ports() {
 }
 
 /// P H G GPUs and nodes, P H switches, P G leaves, S spines; P H G links inside hosts (all-to-all: P H G (G - 1) / 2),
-/// P H G of NICs, P G S c of leaves.
+/// P H G of NICs, P G S c of leaves. N storage nodes have N NICs; separate P H (G + ports) links of adapters and a cable from
+/// each leaf to each spine of their own, converged S c from each leaf.
 #[test]
 fn counts_are_the_closed_forms() {
     for cluster in all() {
         let (t, s) = (cluster.topology(), cluster.shape());
         let gpus = s.pods * s.hosts * s.gpus;
         let switches = if s.switched() { s.pods * s.hosts } else { 0 };
-        assert_eq!(t.nodes(), gpus);
-        assert_eq!(t.routers(), gpus + switches + s.pods * s.gpus + s.spines);
+        let (storage, hosts) = (s.storage, s.pods * s.hosts);
+        let adapters = if storage.ports > 0 { hosts } else { 0 };
+        assert_eq!(t.nodes(), gpus + storage.nodes);
+        let of_storage = adapters + storage.leaves + storage.spines + storage.nodes;
+        assert_eq!(t.routers(), gpus + switches + s.pods * s.gpus + s.spines + of_storage);
         let inside = match s.links {
             HostLinks::Switch => gpus * u32::from(s.gpus > 1),
             HostLinks::AllToAll => gpus * (s.gpus - 1) / 2,
         };
-        let expected = [gpus, inside, s.pods * s.gpus * s.spines * s.cables, gpus].map(u64::from);
-        assert_eq!(t.cables_by_class(), expected, "{s:?}");
-        assert_eq!(t.blocks().len() as u32, s.pods + u32::from(s.spines > 0) + 1);
+        let above = storage.leaves
+            * if storage.converged {
+                s.spines * s.cables
+            } else {
+                storage.spines
+            };
+        let expected = [
+            gpus + storage.nodes,
+            inside + adapters * s.gpus,
+            s.pods * s.gpus * s.spines * s.cables + above,
+            gpus + adapters * storage.ports + storage.nodes,
+        ];
+        assert_eq!(t.cables_by_class(), expected.map(u64::from), "{s:?}");
+        let blocks = s.pods + u32::from(s.spines > 0) + u32::from(storage.nodes > 0);
+        assert_eq!(t.blocks().len() as u32, blocks + 1);
         let sizes = s.size().unwrap();
         assert_eq!(sizes.routers, u64::from(t.routers()));
         assert!(sizes.ports >= u64::from(t.ports()));
@@ -69,7 +99,31 @@ fn ports_found_by_arithmetic_are_those_of_the_graph() {
             Peer::Router { router, .. } => cluster.device(router),
             other => panic!("{other:?}"),
         };
-        for node in 0..t.nodes() {
+        for node in t.nodes() - s.storage.nodes..t.nodes() {
+            let router = t.node_router(node);
+            let place = s.storage.place_of(node + s.storage.nodes - t.nodes());
+            assert_eq!(
+                cluster.device(router),
+                Device::Storage {
+                    leaf: place.0,
+                    place: place.1
+                }
+            );
+            let leaf = t.neighbour(cluster.storage_nic(router)).unwrap();
+            assert_eq!(cluster.device(leaf), Device::StorageLeaf { leaf: place.0 });
+            assert_eq!(t.neighbour(cluster.storage_node_port(leaf, place.1)), Some(router));
+            for spine in 0..cluster.storage_spines() {
+                for port in cluster.storage_up_ports(leaf, place.0, spine) {
+                    let far = t.neighbour(port).unwrap();
+                    assert!(
+                        cluster
+                            .storage_leaf_ports(far, place.0)
+                            .any(|port| t.neighbour(port) == Some(leaf))
+                    );
+                }
+            }
+        }
+        for node in 0..t.nodes() - s.storage.nodes {
             let router = t.node_router(node);
             let (host, rail) = (node / s.gpus, node % s.gpus);
             assert_eq!(cluster.gpu(router), Some((host, rail)));
@@ -87,6 +141,19 @@ fn ports_found_by_arithmetic_are_those_of_the_graph() {
                     assert_eq!(cluster.gpu(there), Some((host, other)));
                 } else {
                     assert_eq!(cluster.gpu(far), Some((host, other)));
+                }
+            }
+            if s.storage.ports > 0 {
+                let adapter = t.neighbour(cluster.adapter_port(router)).unwrap();
+                assert_eq!(cluster.device(adapter), Device::Adapter { host });
+                assert_eq!(t.neighbour(cluster.adapter_down(adapter, rail)), Some(router));
+                for port in 0..s.storage.ports {
+                    let leaf = t.neighbour(cluster.storage_port(adapter, port)).unwrap();
+                    let expected = Device::StorageLeaf {
+                        leaf: pod * s.storage.ports + port,
+                    };
+                    assert_eq!(cluster.device(leaf), expected);
+                    assert_eq!(t.neighbour(cluster.storage_host_port(leaf, place)), Some(adapter));
                 }
             }
             for spine in 0..s.spines {
@@ -136,6 +203,73 @@ fn settings_give_cables_by_oversubscription() {
         ("5000 8 4 - 1", ""),
     ] {
         assert_eq!(resolve(text).unwrap_err().key, key, "{text}");
+    }
+}
+
+#[test]
+fn settings_of_storage_fit_its_network() {
+    let resolve = |of_gpus: &str, storage: Storage| {
+        let mut settings = Settings {
+            storage: Some(storage),
+            ..settings_of(of_gpus)
+        };
+        settings
+            .resolve(&|_| unreachable!())
+            .map(|_| settings.shape().unwrap().storage)
+    };
+    let nodes = |nodes: u32| Storage {
+        nodes: nodes.into(),
+        ..Storage::default()
+    };
+    let converged = |nodes: u32| Storage {
+        nodes: nodes.into(),
+        fabric: StorageFabric::Converged,
+        ..Storage::default()
+    };
+    let found = resolve("32 8 4 - 1", nodes(16)).unwrap();
+    assert_eq!(
+        (found.ports, found.leaves, found.spines, found.nodes_of(0)),
+        (2, 8, 32, 2)
+    );
+    let found = resolve("32 8 4 - 1", converged(40)).unwrap();
+    assert_eq!((found.leaves, found.nodes_of(0), found.nodes_of(1)), (2, 20, 20));
+    for (storage, of_gpus, key) in [
+        (Storage::default(), "4 2 1 - 1", "storage.nodes"),
+        (converged(2), "4 2 1 0 1", "storage.fabric"),
+        (
+            Storage {
+                ports: 1.into(),
+                ..converged(2)
+            },
+            "4 2 1 - 1",
+            "storage.ports",
+        ),
+        (
+            Storage {
+                spines: 1.into(),
+                ..converged(2)
+            },
+            "4 2 1 - 1",
+            "storage.spines",
+        ),
+        (
+            Storage {
+                ports: 0.into(),
+                ..nodes(2)
+            },
+            "4 2 1 - 1",
+            "storage.ports",
+        ),
+        (
+            Storage {
+                spines: 0.into(),
+                ..nodes(2)
+            },
+            "4 2 1 - 1",
+            "storage.spines",
+        ),
+    ] {
+        assert_eq!(resolve(of_gpus, storage).unwrap_err().key, key);
     }
 }
 

@@ -39,7 +39,7 @@ fn mean_latency(topology: &Topology, n: &Network) -> Time {
             if let Peer::Router { router: far, .. } = topology.peer(port) {
                 let entry = &mut latency[far as usize];
                 if entry.is_none() {
-                    *entry = Some(here + of(topology.class(port)) + n.router_delay);
+                    *entry = Some(here + of(topology.medium(port)) + n.router_delay);
                     reached.push(far);
                 }
             }

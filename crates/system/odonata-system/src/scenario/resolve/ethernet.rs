@@ -48,7 +48,7 @@ fn longest_path(topology: &Topology, n: &Network) -> (u32, Time) {
             if let Peer::Router { router: far, .. } = topology.peer(port)
                 && found[far as usize].is_none()
             {
-                let own = topology.latency(port).unwrap_or(of(topology.class(port)));
+                let own = topology.latency(port).unwrap_or(of(topology.medium(port)));
                 found[far as usize] = Some((links + 1, latency + own + n.router_delay));
                 reached.push(far);
             }

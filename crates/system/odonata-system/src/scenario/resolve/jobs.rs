@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use odonata_units::Time;
+use odonata_workload::Algorithm;
 
 use super::rules::{self, Entry};
 use super::traffic_classes;
@@ -203,6 +204,17 @@ fn job(
     traffic_classes::of_job(&format!("{at}.traffic_class"), &mut job.traffic_class, &machine.network)?;
     match job.program() {
         Ok(program) => {
+            let asks = program
+                .as_deref()
+                .is_some_and(|program| program.names(Algorithm::Switches));
+            if asks && machine.network.reduction.is_none() {
+                let problem = "the algorithm \"switches\", and routers do not sum";
+                return Err(Problem::new(
+                    format!("{at}.workload"),
+                    problem,
+                    "a table [network.reduction]",
+                ));
+            }
             let memory = program.map_or(0, |program| program.memory());
             Ok(u64::from(odonata_host::footprint::words(memory)))
         }

@@ -22,7 +22,7 @@ use crate::text_file::read_text;
 const MOST_FAULTS: usize = 1 << 20;
 
 pub(super) const CABLES: &str = "machine.cables";
-const CABLES_EXPECTED: &str = "CSV with columns a, b, index, bandwidth, latency (docs/networks.md)";
+const CABLES_EXPECTED: &str = "CSV with columns a, b, index, class, bandwidth, latency, buffer (docs/networks.md)";
 
 /// Maximum size of a graph file, in bytes.
 const LONGEST: u64 = 256 << 20;
@@ -57,6 +57,7 @@ pub(super) fn machine(
     let mut family = machine.kind.build().map_err(|problem| refuse(&machine.kind, problem))?;
     interfaces(&mut machine, &mut family, rest.interfaces)?;
     let layout = Layout::new(family.topology()).map_err(|problem| refuse(&machine.kind, problem))?;
+    let layout = layout.with_storage_nodes(family.storage_nodes());
     let layout = service_routers(&mut machine, rest.service_routers.clone(), layout)?;
     let map = rest.cables.take();
     faults(&mut machine, rest, layout.routers())?;

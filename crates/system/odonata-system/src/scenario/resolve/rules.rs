@@ -6,6 +6,7 @@ use std::ops::Range;
 use odonata_network::settings::{Fidelity, RouterModel};
 use odonata_topology::Topology;
 use odonata_units::OneOrMany;
+use odonata_workload::collective::choice::{Allreduce, Barrier};
 
 use crate::link_choice::links_named;
 use crate::scenario::error::{Problem, nearest, quoted};
@@ -271,6 +272,35 @@ pub(super) fn fidelity(resolved: &mut Resolved) -> Result<(), Problem> {
         return Err(Problem::new(key, problem, "none, or fidelity = \"packet\""));
     }
     resolved.network.fill_coupling(packet && flow)
+}
+
+/// Checks sums in routers.
+pub(super) fn reduction(resolved: &Resolved) -> Result<(), Problem> {
+    let network = &resolved.network;
+    let Some(reduction) = network.reduction else {
+        let collectives = &resolved.mpi.collectives;
+        let key = match (collectives.barrier, collectives.allreduce) {
+            (Barrier::Switches, _) => "mpi.collectives.barrier",
+            (_, Allreduce::Switches) => "mpi.collectives.allreduce",
+            _ => return Ok(()),
+        };
+        let problem = "\"switches\", and routers do not sum";
+        return Err(Problem::new(key, problem, "a table [network.reduction]"));
+    };
+    reduction.check(network)?;
+    let without = resolved
+        .jobs
+        .iter()
+        .find(|job| resolved.fidelity_of(job) != Fidelity::Packet);
+    if network.fidelity != Fidelity::Packet || without.is_some() {
+        let problem = "routers sum packets, and some messages are none";
+        return Err(Problem::new(
+            "network.reduction",
+            problem,
+            "fidelity = \"packet\" of all jobs",
+        ));
+    }
+    Ok(())
 }
 
 /// Fills in whether waits are charged; those in an Ethernet are not.

@@ -129,6 +129,9 @@ fn default_servers(storage: &mut Storage, layout: &Layout) -> Result<(), Problem
         true => Assignment::RoundRobin,
         false => Assignment::default(),
     });
+    if storage.nodes == unsaid && !layout.storage_nodes().is_empty() {
+        storage.nodes.list = Some(layout.storage_nodes().collect());
+    }
     if storage.nodes != unsaid && storage.tiers.iter().all(|tier| tier.nodes != unsaid) {
         return Ok(());
     }
