@@ -327,6 +327,16 @@ impl Fluid {
         self.looked_at = [changed, to_book, queues];
     }
 
+    /// Whether the routing compares the load of `link` on the path of `flow`. Beside packets a flow does not avoid other
+    /// links: packets do not know their loads either, and wait in the queues there.
+    fn is_compared(&self, flow: u32, link: u32) -> bool {
+        let flight = self.flights.get(flow as usize);
+        let compared = usize::from(flight.compared);
+        let links = self.rates.path(flow).count();
+        // The path in reverse order.
+        (self.rates.path(flow).skip(links.saturating_sub(compared))).any(|step| step.link == link)
+    }
+
     /// Moves an adaptive flow whose bottleneck is a link between routers to another path, if that is worthwhile.
     fn lay_again<C: HandlerContext, P: Payload>(&mut self, ctx: &mut C, shared: &Shared<P>, delay: Time, flow: u32) {
         let (now, flight) = (ctx.now(), self.flights.get(flow as usize));
@@ -335,6 +345,9 @@ impl Fluid {
         let pipes = &self.pipes;
         let inside = |link: u32| link != NIL && pipes.class_between(topology, link).is_some();
         if !flight.adaptive || flight.held || !inside(bottleneck) {
+            return;
+        }
+        if !self.coupled.is_empty() && !self.is_compared(flow, bottleneck) {
             return;
         }
         let is_whole = !self.pipes.divide_messages();

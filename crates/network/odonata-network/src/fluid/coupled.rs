@@ -251,7 +251,8 @@ impl Fluid {
     /// The part of `link` that flows leave, with the flits that they would have waiting for it; and the number of these
     /// flits below which a change does not matter.
     ///
-    /// Their packets in flight are those of a round trip, their waiting packets those in their queues.
+    /// A packet holds its credits for a round trip, the delay of a router, and its time on the link. Waiting packets are
+    /// those in the queues of flows.
     fn left<P: Payload>(&self, shared: &Shared<P>, link: u32) -> (LinkPart, u16) {
         let cell = self.coupled.links.get(link);
         let (capacity, sources) = (self.rates.capacity(link), f64::from(cell.sources.max(1)));
@@ -262,9 +263,10 @@ impl Fluid {
         let port = Network::port(topology, link);
         let (buffer, flit) = (params.buffer(topology, port).0 as f64, params.flit as f64);
         let delays = CableDelays::of(params, topology, port);
-        let round_trip = (delays.latency.0 + delays.credit.0) as f64;
+        let on_link = params.packet as f64 / capacity;
+        let held = (delays.latency.0 + delays.credit.0 + params.router_delay.0) as f64 + on_link;
         let waiting = self.flow_queues.load(link);
-        let load = ((taken * round_trip).min(buffer) + waiting) / flit;
+        let load = ((taken * held).min(buffer) + waiting) / flit;
         let left = LinkPart {
             link,
             part: ((part * f64::from(WHOLE)) as u32).clamp(1, WHOLE),

@@ -26,8 +26,9 @@ pub(super) struct Flight {
     pub(super) starts: Time,
     /// The number of its first packet.
     pub(super) number: u32,
-    /// Whether its path depends on loads.
+    /// Whether its path depends on loads; the leading links of the path, its NIC included, whose loads are compared.
     pub(super) adaptive: bool,
+    pub(super) compared: u8,
     /// Its fraction of the message.
     #[default = 1.0]
     pub(super) part: f64,

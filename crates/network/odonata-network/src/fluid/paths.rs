@@ -35,6 +35,8 @@ pub(super) struct Paths {
     pub(super) latency: Time,
     /// Whether loads have been compared.
     pub(super) adaptive: bool,
+    /// The number of leading links whose loads have been compared, at most; that of the NIC included.
+    pub(super) compared: u8,
 }
 
 /// One of the paths, or all of them as one.
@@ -230,6 +232,8 @@ impl Network<'_> {
                 full,
                 asked: false,
                 adaptive: false,
+                at: 0,
+                compared: 0,
             };
             let walk = self.walk(ends, &mut asking);
             let is_only = number == 0 && !asking.asked && !asking.adaptive;
@@ -274,6 +278,7 @@ impl Network<'_> {
             latency: Time(route.latency as u64),
             routes: vec![route],
             adaptive,
+            compared: u8::MAX,
         }
     }
 
@@ -293,10 +298,13 @@ impl Network<'_> {
                 full: None,
                 asked: false,
                 adaptive: false,
+                at: 0,
+                compared: 0,
             };
             let walk = self.walk(ends, &mut asking);
             let is_only = number == 0 && !asking.asked && !asking.adaptive;
             paths.adaptive |= asking.adaptive;
+            paths.compared = paths.compared.max(asking.compared);
             let latency = self.latency(&walk.links, head);
             let steps = walk.links.iter().zip(&walk.levels);
             let steps = steps.map(|(&link, &level)| Step {
@@ -326,6 +334,7 @@ impl Network<'_> {
         let mut router = topology.node_router(source);
         let (mut links, mut levels) = (vec![Self::nic(topology, source)], vec![0]);
         while links.len() < LONGEST {
+            asking.at = links.len() as u8;
             let decision = self.routing.decide(router, &mut header, asking);
             links.push(decision.port);
             levels.push(decision.level);
@@ -416,12 +425,16 @@ struct Asking<'a> {
     full: Option<(u32, f64)>,
     asked: bool,
     adaptive: bool,
+    /// The number of the link that is chosen, from 0 for the NIC, and of links whose loads have been compared.
+    at: u8,
+    compared: u8,
 }
 
 impl Asking<'_> {
     /// The demand for `port` as a fraction of its capacity.
     fn demand(&mut self, port: u32) -> f64 {
         self.adaptive = true;
+        self.compared = self.compared.max(self.at + 1);
         let taken = self.taken.iter().find(|(link, _)| *link == port);
         let packets = taken.map_or(0, |&(_, packets)| packets);
         let (rates, pipes) = (self.network.rates, self.network.pipes);
@@ -445,7 +458,12 @@ impl Asking<'_> {
         let beyond = match path.remote {
             NOWHERE => 0,
             _ if !self.knows_beyond() => 0,
-            remote => self.load(remote),
+            remote => {
+                self.at += 1;
+                let load = self.load(remote);
+                self.at -= 1;
+                load
+            }
         };
         self.load(path.port) + beyond
     }

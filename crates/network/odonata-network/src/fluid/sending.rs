@@ -198,6 +198,7 @@ impl Fluid {
                     scheduled,
                     number: route.number,
                     adaptive: paths.adaptive,
+                    compared: paths.compared,
                     demand: demand * route.part,
                     part: route.part,
                     from,

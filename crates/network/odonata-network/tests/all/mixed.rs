@@ -11,8 +11,10 @@ use crate::common::{
 use crate::common::{message, named, play, random_messages, sample, shape};
 use odonata_engine::random::Purpose;
 use odonata_engine::{RollbackCheck, Stream, Time};
+use odonata_network::routing::{Algorithm, Intermediate};
 use odonata_network::settings::Fidelity;
 use odonata_network::{Fidelities, RouterModel};
+use odonata_topology::Peer;
 use odonata_units::Bandwidth;
 
 const INTERVAL: Time = Time(500 * CYCLE.0);
@@ -122,6 +124,46 @@ fn a_flow_and_packets_share_alike() {
     let (packets, flow) = (both(0), both(1));
     assert_takes(packets, 2.0 * flits as f64, "packets");
     assert_takes(flow, 2.0 * flits as f64, "flow");
+}
+
+/// Three groups of two routers with a cable between each pair of groups. A flow from the gateway of group 2 to group 1
+/// may go around by group 0. It does if the cable, its first link, is contended; then no flow waits. It does not know the
+/// load of the link behind the cable, and takes twice as long beside another flow there.
+#[test]
+fn beside_packets_a_flow_avoids_only_links_whose_loads_its_routing_compares() {
+    let net = Net::round(shape(3, 2, 2, 1)).routed(Algorithm::Ugal, Intermediate::Group);
+    let net = mixed(&net, [false, true], INTERVAL);
+    let dragonfly = net.routing();
+    let topology = dragonfly.topology();
+    // The routers at the ends of the cable from group 2 to group 1; each has two nodes.
+    let cable = (4..6).flat_map(|router| {
+        topology
+            .ports_of_routers(router..router + 1)
+            .map(move |port| (router, port))
+    });
+    let mut ends = cable.filter_map(|(from, port)| match topology.peer(port) {
+        Peer::Router { router, .. } if router / 2 == 1 => Some((from, router)),
+        _ => None,
+    });
+    let (from, entry) = ends.next().unwrap();
+    let (beside_from, beside_entry) = (from ^ 1, entry ^ 1);
+    let flits = 40_000;
+    for (other, expected) in [
+        ((2 * beside_from, 2 * entry), 1.0),
+        ((2 * entry, 2 * beside_entry), 2.0),
+    ] {
+        let target = if expected == 1.0 {
+            2 * entry + 1
+        } else {
+            2 * beside_entry + 1
+        };
+        let script = [(2 * from, target), other].map(|(node, to)| of(1, message(CYCLE, node, to, flits * FLIT)));
+        assert_takes(
+            cycles(&net, script.to_vec()),
+            expected * flits as f64,
+            &format!("beside {other:?}"),
+        );
+    }
 }
 
 /// A node whose packets and flows share only its NIC.
