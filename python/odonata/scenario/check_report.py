@@ -255,9 +255,9 @@ def _congestion_control(control: dict[str, Any]) -> str:
         )
     if control["kind"] == "per-pair":
         return (
-            f"per-pair: if more than {threshold} wait for the link to a node, its router limits the packets that "
-            f"sources have in flight to it, together to those of {interval}; without packets for {recovery} a "
-            "source is unlimited"
+            f"per-pair: if more than {threshold} wait for the link to a node, its router limits the packets "
+            f"that sources have in flight to it, together to those of {interval}; without packets for "
+            f"{recovery} a source is unlimited"
         )
     return (
         f"{control['kind']}: if more than {threshold} wait for the link to a node, its router "
