@@ -237,7 +237,7 @@ def flow_control() -> Iterator[Case]:
                     "recovery": "60 us",
                 },
             }
-            for kind in ("ecn", "per-flow")
+            for kind in ("ecn", "per-flow", "per-pair")
             for router in ("input-queued", "output-queued")
         },
     }
@@ -255,7 +255,7 @@ def flow_control() -> Iterator[Case]:
         case["jobs"][1]["traffic_class"] = {"mpi": "bulk"}
         yield Case(f"flow/classes-{name}", case)
     incast = {"targets": [3, 30], "bytes": "20 KiB", "load": 0.6, "messages": 8}
-    for kind in ("ecn", "per-flow"):
+    for kind in ("ecn", "per-flow", "per-pair"):
         control = {"kind": kind, "threshold": "8 KiB", "interval": "2 us", "recovery": "60 us"}
         case = scenario({"dragonfly": DRAGONFLY}, 40, {"congestion_control": control})
         case["jobs"] = [{"ranks": 40, "placement": "random", "workload": {"incast": incast}}]

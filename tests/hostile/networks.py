@@ -201,7 +201,7 @@ def draw_network(
             for name in classes
         ]
     if lot.random() < 0.3:
-        kind = one_of(lot, "ecn", "per-flow")
+        kind = one_of(lot, "ecn", "per-flow", "per-pair")
         keys["congestion_control"] = {"kind": kind, "threshold": f"{2 * packet} B", "interval": "1 us"}
         keys["congestion_control"]["recovery"] = one_of(lot, "20 us", "5 us")
     keys["links"] = {name: _link(lot, packet, flit, routing, keys) for name in _classes_of(machine)}

@@ -224,6 +224,9 @@ threshold = "24 KiB"
     control = ("--set", "network.congestion_control.kind=per-flow")
     text = " ".join(shell("check", "scenario.toml", *settings, *control, "--verbose").out.split())
     assert "per-flow: if more than 24 KiB wait for the link to a node" in text
+    control = ("--set", "network.congestion_control.kind=per-pair")
+    text = " ".join(shell("check", "scenario.toml", *settings, *control, "--verbose").out.split())
+    assert "in flight to it, together to those of 5 us" in text
 
 
 def test_what_is_probably_not_meant_is_reported_by_check_and_run(shell):

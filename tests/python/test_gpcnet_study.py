@@ -27,9 +27,9 @@ def a_row(cell):
     factor = 1.0
     if cell.aggressor:
         theirs = published.impact(cell.machine, cell.victim, cell.aggressor, cell.percent)
-        factor = theirs.factor if theirs else {"per-flow": 1.0, "ecn": 5.0, "none": 30.0}[cell.control]
+        factor = theirs.factor if theirs else {"per-pair": 1.0, "ecn": 5.0, "none": 30.0}[cell.control]
         if cell.suite == "map" and cell.control != machines.OWN_CONTROL[cell.machine]:
-            factor = {"per-flow": 1.0, "none": 30.0}[cell.control]
+            factor = {"per-pair": 1.0, "none": 30.0}[cell.control]
     seconds = factor * 1e-6
     return Row(
         **dataclasses.asdict(cell),
@@ -72,8 +72,8 @@ PERTURBATIONS = {
     "incast-worse": lambda rows: slower(rows, 100, aggressor="all-to-all"),
     "incast-grows": lambda rows: slower(rows, 100, percent=10),
     "random-worse": lambda rows: slower(rows, 10, suite="map, linear"),
-    "control-explains": lambda rows: slower(rows, 100, machine="Slingshot", control="per-flow"),
-    "control-on-aries": lambda rows: slower(rows, 5, suite="GPCNeT", machine="Aries", control="per-flow"),
+    "control-explains": lambda rows: slower(rows, 100, machine="Slingshot", control="per-pair"),
+    "control-on-aries": lambda rows: slower(rows, 5, suite="GPCNeT", machine="Aries", control="per-pair"),
     "ecn-weaker": lambda rows: slower(rows, 0.01, control="ecn"),
 }
 

@@ -253,6 +253,12 @@ def _congestion_control(control: dict[str, Any]) -> str:
             f"flow loses {100 * control['decrease']:.3g}% of its rate, at most once in {interval}"
             f", and recovers in {recovery}"
         )
+    if control["kind"] == "per-pair":
+        return (
+            f"per-pair: if more than {threshold} wait for the link to a node, its router limits the packets "
+            f"that sources have in flight to it, together to those of {interval}; without packets for "
+            f"{recovery} a source is unlimited"
+        )
     return (
         f"{control['kind']}: if more than {threshold} wait for the link to a node, its router "
         f"limits the rate of the sources, at most once in {interval}; they recover in {recovery}"

@@ -4298,7 +4298,7 @@ packets gets more. CODES uses this rule.
 Clock = Annotated[str, StringConstraints(pattern=r"^\s*\+?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?\s*(ps|ns|[uµμ]s|ms|s|Hz|kHz|MHz|GHz)\s*$")]
 """A period of a clock: a time, or a number and one of Hz, kHz, MHz, GHz."""
 
-CongestionKind = Literal["none", "ecn", "per-flow"]
+CongestionKind = Literal["none", "ecn", "per-flow", "per-pair"]
 """Kinds of congestion control.
 
 `none`: None: only the credits between routers limit senders.
@@ -4308,6 +4308,9 @@ rate to that node and recovers over time (as in InfiniBand and DCQCN).
 
 `per-flow`: The last router before an overloaded node computes a rate for the senders to that node. Only
 these senders slow down (after Slingshot).
+
+`per-pair`: The last router before a congested node limits the packets that each source has in flight to
+that node; further packets wait at the source (after Slingshot).
 """
 
 
@@ -4321,18 +4324,21 @@ class CongestionControl(Table):
 
     interval: Time | None = None
     """Least time between two rate reductions of a flow (ECN), or between two changes of the rate to a node
-    (per flow); about one round trip. Default: "5 us".
+    (per flow) or of its window (per pair); about one round trip. Per pair: limited sources have at most
+    what the link to the node carries in this time in flight. Default: "5 us".
     """
 
     kind: CongestionKind = "none"
     """The kind. Default: "none"; the other keys apply to the other kinds."""
 
     recovery: Time | None = None
-    """Time in which a flow recovers from rate zero to the rate of its link. Default: "500 us"."""
+    """Time in which a flow recovers from rate zero to the rate of its link; per pair: time without packets
+    after which a source is unlimited again. Default: "500 us".
+    """
 
     threshold: Bytes | None = None
-    """ECN: a port marks a packet if more than this waits behind it. Per flow: the backlog for the link to a
-    node that slows down no flow. Default: 8 packets; per flow: 4 packets.
+    """ECN: a port marks a packet if more than this waits behind it. Per flow and per pair: the backlog for
+    the link to a node that slows down no flow. Default: 8 packets; per flow and per pair: 4 packets.
     """
 
 Control = Literal["nscc", "rccc", "swift", "constant", "none", "dcqcn", "hpcc"]

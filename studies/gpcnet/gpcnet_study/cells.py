@@ -83,8 +83,8 @@ class Cell:
         theirs = nodes * self.percent // 100
         place = "contiguous" if self.suite == "map, linear" else "random"
         described = (CANARIES if self.suite == "GPCNeT" else VICTIMS)[self.victim]
-        # The aggressors have filled the queues by then.
-        start = "300 us" if self.aggressor else "0 s"
+        # The aggressors have filled the queues by then, and their first burst is over.
+        start = "2 ms" if self.aggressor else "0 s"
         jobs = [{"name": "victim", "ranks": nodes - theirs, "placement": place, "start": start, **described}]
         if self.aggressor == "all":
             share = theirs // len(CONGESTORS)
@@ -104,7 +104,7 @@ def gpcnet() -> Iterator[Cell]:
     for machine, own in OWN_CONTROL.items():
         for victim in CANARIES:
             yield Cell("GPCNeT", machine, own, victim, "", 80)
-            for control in dict.fromkeys((own, "none", "ecn", "per-flow")):
+            for control in dict.fromkeys((own, "none", "ecn", "per-pair")):
                 yield Cell("GPCNeT", machine, control, victim, "all", 80)
 
 
@@ -114,8 +114,8 @@ MAP = (
     ("Aries", "none", "incast", 50),
     ("Aries", "none", "incast", 90),
     ("Aries", "none", "all-to-all", 90),
-    ("Aries", "per-flow", "incast", 90),
-    ("Slingshot", "per-flow", "incast", 90),
+    ("Aries", "per-pair", "incast", 90),
+    ("Slingshot", "per-pair", "incast", 90),
     ("Slingshot", "none", "incast", 90),
 )
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-#: Congestion control -> its settings. "per-flow" uses the simulator's default thresholds and times.
+#: Congestion control -> its settings. "per-pair" is that of the Slingshot presets.
 CONTROLS: dict[str, dict[str, Any]] = {
     "none": {"kind": "none"},
     "ecn": {"kind": "ecn"},
-    "per-flow": {"kind": "per-flow"},
+    "per-pair": {"kind": "per-pair", "recovery": "10 ms"},
 }
 
 MACHINES: dict[str, dict[str, Any]] = {
@@ -26,7 +26,7 @@ MACHINES: dict[str, dict[str, Any]] = {
     },
 }
 #: The congestion control of each machine.
-OWN_CONTROL = {"Aries": "none", "Slingshot": "per-flow"}
+OWN_CONTROL = {"Aries": "none", "Slingshot": "per-pair"}
 #: Compute nodes.
 NODES = {"Aries": 768, "Slingshot": 512}
 

@@ -16,7 +16,7 @@ from gpcnet_study.cells import RING_BYTES, Cell
 from gpcnet_study.machines import scenario
 
 #: Simulated time of a run, from the aggressors' start; GPCNeT's canaries alone have no limit.
-LIMITS = {"GPCNeT": "10 ms", "map": "10 ms", "map, linear": "10 ms"}
+LIMITS = {"GPCNeT": "12 ms", "map": "12 ms", "map, linear": "12 ms"}
 ALONE = "500 us"
 #: Ranks of the victim whose iterations are recorded.
 RECORDED = 32

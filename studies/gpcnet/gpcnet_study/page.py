@@ -73,7 +73,7 @@ def canary_table(rows: Sequence[Row]) -> Table:
 
 def own(row: Row) -> bool:
     """Whether a factor of a machine with this control is published."""
-    return (row.machine, row.victim) in published.CANARIES and row.control == "per-flow"
+    return (row.machine, row.victim) in published.CANARIES and row.control == "per-pair"
 
 
 def map_table(rows: Sequence[Row]) -> Table:

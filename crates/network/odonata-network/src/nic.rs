@@ -310,7 +310,7 @@ impl Nics {
         }
         shared.flow.prefetch_waiters::<C>(number);
         let last = unsent == u64::from(bytes);
-        let free_at = self.send(ctx, shared, nic, (0, 0, false), message, (bytes, flits, unsent));
+        let free_at = self.send(ctx, shared, nic, (0, 0, NIL), message, (bytes, flits, unsent));
         self.advance_lane::<C>(shared, nic, bytes);
         if !self.lanes.trusted::<C>(nic).queue.is_empty() {
             self.wake_up_ahead(ctx, shared, nic, number, free_at);
@@ -348,8 +348,8 @@ impl Nics {
         }
     }
 
-    /// Sends a packet of `message`, of traffic class `class`, on `channel` now. The arguments give whether congestion
-    /// control limits its flow, the packet's bytes and flits, and the unsent bytes of the message before it. Returns
+    /// Sends a packet of `message`, of traffic class `class`, on `channel` now. The arguments give the limit of its flow by congestion
+    /// control or [`NIL`], the packet's bytes and flits, and the unsent bytes of the message before it. Returns
     /// when the link is free again.
     #[inline]
     pub(crate) fn send<C: HandlerContext>(
@@ -357,7 +357,7 @@ impl Nics {
         ctx: &mut C,
         shared: &mut Shared<impl Payload>,
         nic: u32,
-        (class, channel, limited): (u8, u8, bool),
+        (class, channel, limit): (u8, u8, u32),
         message: u32,
         (bytes, flits, unsent): (u32, u32, u64),
     ) -> Time {
@@ -403,7 +403,7 @@ impl Nics {
             now,
             until: free_at,
             is_last: last,
-            is_limited: limited,
+            is_limited: C::CONTROL && limit != NIL,
         });
         shared.flow.set_awaits_credit::<C>(number, false);
         let port = shared.flow.edit_port::<C>(number);
@@ -453,6 +453,9 @@ impl Nics {
             (number, &link, buffer),
             (class, channel),
         );
+        if C::CONTROL && limit != NIL {
+            shared.limit_packet::<C>(packet, limit);
+        }
         shared.flow.observers.packet_starts::<C>(packet, message);
         ctx.send(
             link.far_lp,

@@ -1,5 +1,6 @@
 //! Packets and their flags.
 
+use crate::control::{Probe, ROUNDS};
 use crate::message::Message;
 use crate::routing::{Decision, Header};
 use odonata_engine::{NIL, Slot, Time};
@@ -96,13 +97,17 @@ pub(crate) struct PacketFlags(u8);
 impl PacketFlags {
     const MARKED: u8 = 1;
     const SAMPLED: u8 = 2;
+    const PROBE: u8 = 4;
+    const FIRST: u8 = 8;
+    /// The first of two bits.
+    const ROUND: u32 = 4;
 
     /// The flags of a new packet; `is_sampled`: its waits are recorded.
     pub(crate) const fn new(is_sampled: bool) -> PacketFlags {
         PacketFlags(if is_sampled { Self::SAMPLED } else { 0 })
     }
 
-    /// Whether a port has marked it because of congestion.
+    /// Whether a port has marked it because of congestion; or whether its pair of endpoints is limited.
     pub(crate) fn is_marked(self) -> bool {
         self.0 & Self::MARKED != 0
     }
@@ -117,6 +122,23 @@ impl PacketFlags {
         self.0 & Self::SAMPLED != 0
     }
 
+    /// Marks a packet of a limited pair of endpoints, as a probe or not.
+    pub(crate) fn limit(&mut self, probe: Option<Probe>) {
+        self.0 |= Self::MARKED;
+        if let Some(Probe { round, is_first }) = probe {
+            let first = if is_first { Self::FIRST } else { 0 };
+            self.0 |= Self::PROBE | first | (round % ROUNDS) << Self::ROUND;
+        }
+    }
+
+    /// The probe of a packet of a limited pair.
+    pub(crate) fn probe(self) -> Option<Probe> {
+        (self.0 & Self::PROBE != 0).then_some(Probe {
+            round: self.0 >> Self::ROUND,
+            is_first: self.0 & Self::FIRST != 0,
+        })
+    }
+
     /// The flags as a byte, for other parts.
     pub(crate) fn byte(self) -> u8 {
         self.0
@@ -124,7 +146,7 @@ impl PacketFlags {
 
     /// The flags of a byte; `None` if it is invalid.
     pub(crate) fn of_byte(byte: u8) -> Option<PacketFlags> {
-        (byte & !(Self::MARKED | Self::SAMPLED) == 0).then_some(PacketFlags(byte))
+        (byte >> Self::ROUND < ROUNDS).then_some(PacketFlags(byte))
     }
 }
 

@@ -3,7 +3,7 @@
 //! Routers, ports, links and buffers have their numbers in the machine: local numbers are valid only in their part.
 
 use crate::Traffic;
-use crate::control::Notification;
+use crate::control::{Advice, Notification};
 use crate::flow::{FlowWait, LinkPart};
 use crate::message::Message;
 use crate::packet::Packet;
@@ -87,7 +87,7 @@ pub struct RemoteNotification {
     pub(super) header: Header,
     pub(super) about: u32,
     pub(super) class: u8,
-    pub(super) rate: f64,
+    pub(super) advice: Advice,
 }
 
 impl RemoteNotification {
@@ -96,19 +96,19 @@ impl RemoteNotification {
             header,
             about,
             class,
-            rate,
+            advice,
             ..
         } = notification;
         RemoteNotification {
             header,
             about,
             class,
-            rate,
+            advice,
         }
     }
 
     pub(super) fn notification(self) -> Notification {
-        Notification::new(self.header, self.about, self.class, self.rate)
+        Notification::new(self.header, self.about, self.class, self.advice)
     }
 }
 

@@ -158,7 +158,7 @@ impl<P: Payload> WireFormat for RemoteEvent<P> {
                 write_header(remote.header, bytes);
                 bytes.extend_from_slice(&remote.about.to_le_bytes());
                 bytes.push(remote.class);
-                bytes.extend_from_slice(&remote.rate.to_bits().to_le_bytes());
+                odonata_engine::write_compact(&remote.advice, bytes);
             }
             RemoteEvent::Message(message) => {
                 bytes.push(MESSAGE);
@@ -222,7 +222,7 @@ impl<P: Payload> WireFormat for RemoteEvent<P> {
                 header: f.header()?,
                 about: f.word()?,
                 class: f.byte()?,
-                rate: f64::from_bits(f.long()?),
+                advice: odonata_engine::read_compact(&mut f.0)?,
             }),
             MESSAGE => RemoteEvent::Message(read_message(&mut f)?),
             HANDOVER => {
@@ -374,6 +374,7 @@ impl<P: Payload> RemotePacket<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::Advice;
 
     fn remote_events() -> [RemoteEvent<[u32; 9]>; 11] {
         let part = LinkPart {
@@ -412,7 +413,7 @@ mod tests {
             header,
             about: 12,
             class: 1,
-            rate: 0.125,
+            advice: Advice::Rate(0.125),
         };
         [
             RemoteEvent::Packet(RemotePacket { packet, message }),

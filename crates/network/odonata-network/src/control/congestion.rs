@@ -14,6 +14,8 @@
 //!
 //! Recovery is additive in both: from zero to the rate of the link in `recovery`.
 //!
+//! `PerPair` limits the packets in flight instead of rates: [`windows`](super::pair_windows).
+//!
 //! **Rate control at the last router.** Slingshot's law is not published. The model uses RCP's (N. Dukkipati, N.
 //! McKeown, CCR 2006): all flows to a node get the same rate `R`, as a fraction of the link's. In a period `T` the link
 //! could have sent `C` bytes, `A` bytes have arrived for it, and `q` bytes wait at the end:
@@ -36,7 +38,8 @@
 //! **Simplification.** A notification returns router by router on the routing's path at zero load, with the latency of
 //! an idle network: links and pipelines. It occupies no link, waits for nothing, and counts as no packet.
 
-use super::notification::Notification;
+use super::notification::{Advice, Notification};
+use super::pair_windows::{LastHop, PairWindows};
 use super::rate_limits::RateLimits;
 use crate::FabricEvent;
 use crate::Message;
@@ -88,11 +91,14 @@ pub(crate) struct Congestion {
     pub(super) notifications: Pool<Notification>,
     /// By node of the part, if rates are computed there.
     edges: Store<Edge>,
+    /// By node of the part, if there are windows.
+    windows: PairWindows,
 }
 odonata_engine::journalled!(Congestion {
     limits,
     notifications,
-    edges
+    edges,
+    windows
 });
 
 /// A packet that leaves a router port.
@@ -115,6 +121,7 @@ impl Congestion {
             CongestionKind::None => 0,
             CongestionKind::Ecn => lanes,
             CongestionKind::PerFlow => lanes.saturating_add(nodes.saturating_mul(size_of::<Edge>() as u64)),
+            CongestionKind::PerPair => lanes.saturating_add(nodes.saturating_mul(PairWindows::BYTES_PER_NODE as u64)),
         }
     }
 
@@ -123,20 +130,18 @@ impl Congestion {
         let settings = params.congestion;
         let (lanes, recovery) = match settings.kind {
             CongestionKind::None => (0, Time(1)),
-            CongestionKind::Ecn | CongestionKind::PerFlow => {
+            CongestionKind::Ecn | CongestionKind::PerFlow | CongestionKind::PerPair => {
                 let lanes = usize::from(params.classes.count()) * usize::from(queues);
                 (nodes * lanes, *settings.recovery)
             }
         };
-        let edges = match settings.kind {
-            CongestionKind::PerFlow => nodes,
-            CongestionKind::None | CongestionKind::Ecn => 0,
-        };
+        let nodes_with = |kind| if settings.kind == kind { nodes } else { 0 };
         Congestion {
             settings,
-            limits: RateLimits::new(lanes, recovery),
+            limits: RateLimits::new(lanes, recovery, settings.kind == CongestionKind::PerPair),
             notifications: Pool::new(),
-            edges: Store::filled(edges, Edge::IDLE),
+            edges: Store::filled(nodes_with(CongestionKind::PerFlow), Edge::IDLE),
+            windows: PairWindows::new(nodes_with(CongestionKind::PerPair)),
         }
     }
 
@@ -172,14 +177,19 @@ impl Congestion {
             queued: waiting,
             arrival,
         } = departure;
-        let rate = match (self.settings.kind, arrival) {
-            (CongestionKind::None, _) | (CongestionKind::PerFlow, None) => return,
+        let advice = match (self.settings.kind, arrival) {
+            (CongestionKind::None, _) | (CongestionKind::PerFlow | CongestionKind::PerPair, None) => return,
+            (CongestionKind::PerPair, Some(arrival)) => {
+                let p = *packets.get(packet);
+                let flow = (messages.get(p.message).source, &p);
+                return self.pair_leaves(ctx, setup, links, flow, (port, waiting), arrival);
+            }
             (CongestionKind::Ecn, _) => {
                 if waiting > self.settings.threshold.0 && !packets.get(packet).flags.is_marked() {
                     packets.edit::<C>(packet).flags.mark();
                 }
                 match packets.get(packet).flags.is_marked() {
-                    true => 0.0,
+                    true => Advice::SlowDown,
                     false => return,
                 }
             }
@@ -187,7 +197,7 @@ impl Congestion {
                 let bytes = packets.get(packet).bytes;
                 let rate = self.rate_at_last_hop::<C>(setup, links, port, (bytes, waiting), ctx.now());
                 match rate < 1.0 {
-                    true => rate,
+                    true => Advice::Rate(rate),
                     false => return,
                 }
             }
@@ -195,7 +205,7 @@ impl Congestion {
         if let Some(arrival) = arrival {
             let p = *packets.get(packet);
             let source = messages.get(p.message).source;
-            let notification = Notification::new(Header::new(source), p.header.target, p.class, rate);
+            let notification = Notification::new(Header::new(source), p.header.target, p.class, advice);
             self.notify(ctx, setup, links, port, arrival, notification);
         }
     }
@@ -280,6 +290,34 @@ impl Congestion {
         }
         edge.sent += u64::from(bytes);
         edge.rate
+    }
+
+    /// `packet` from `source` departs from terminal port `port` and leaves `waiting` bytes there.
+    fn pair_leaves<C: HandlerContext>(
+        &mut self,
+        ctx: &mut C,
+        setup: &Setup,
+        links: &Links,
+        (source, packet): (u32, &Packet),
+        (port, waiting): (u32, u64),
+        arrival: Time,
+    ) {
+        let link = links.get(port);
+        let node = links.nic(link.far);
+        let packets = |bytes: u64| bytes as f64 / setup.params.packet as f64;
+        let hop = LastHop {
+            is_limited: packet.flags.is_marked(),
+            probe: packet.flags.probe(),
+            waiting: packets(waiting),
+            threshold: packets(self.settings.threshold.0),
+            interval: *self.settings.interval,
+            packet: link.serialization(setup.params.packet as u32),
+        };
+        if let Some(window) = self.windows.packet_leaves::<C>(node, hop, ctx.now()) {
+            let (target, class) = (packet.header.target, packet.class);
+            let told = Notification::new(Header::new(source), target, class, Advice::Window(window));
+            self.notify(ctx, setup, links, port, arrival, told);
+        }
     }
 
     /// Sends a notification about a packet that departs from `port` for its node and arrives at `arrival`.

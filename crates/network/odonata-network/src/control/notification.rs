@@ -1,7 +1,19 @@
 //! Notifications of congestion control: what a source is told about a flow.
 
+use super::pair_windows::Window;
 use crate::routing::Header;
 use odonata_engine::NIL;
+
+/// What a source does with a flow.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(crate) enum Advice {
+    /// Slow down.
+    SlowDown,
+    /// Adopt this rate, a fraction of the link's.
+    Rate(f64),
+    /// Adopt this window of the pair.
+    Window(Window),
+}
 
 /// A notification in flight.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -12,19 +24,18 @@ pub(crate) struct Notification {
     pub(crate) class: u8,
     /// Whether it is on the last link.
     pub(super) arriving: bool,
-    /// The rate of the flow, as a fraction of the link's; 0: it must slow down.
-    pub(crate) rate: f64,
+    pub(crate) advice: Advice,
     next: u32,
 }
 
 impl Notification {
-    pub(crate) fn new(header: Header, about: u32, class: u8, rate: f64) -> Notification {
+    pub(crate) fn new(header: Header, about: u32, class: u8, advice: Advice) -> Notification {
         Notification {
             header,
             about,
             class,
             arriving: false,
-            rate,
+            advice,
             next: NIL,
         }
     }

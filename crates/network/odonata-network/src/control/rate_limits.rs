@@ -10,6 +10,7 @@
 //! Messages move into this queue when the flow becomes limited, later ones when they reach the NIC: these times do not
 //! depend on when the NIC is served. Only limited flows have a record, at most [`MOST_LIMITS`] per NIC and class.
 
+use super::pair_windows::{Probe, Window};
 use crate::Payload;
 use crate::message::Message;
 use odonata_engine::{List, Mode, NIL, Pool, Store, Time};
@@ -33,6 +34,11 @@ pub(crate) struct Limit {
     occupied: Time,
     /// When the next packet may start.
     pub(crate) due: Time,
+    /// With windows: the packets in flight, how many may be, the next probe, and whether one is in flight.
+    in_flight: u32,
+    window: u32,
+    probe: Probe,
+    probes: bool,
     pub(crate) target: u32,
     /// Its messages, in order of arrival.
     pub(crate) queue: List,
@@ -75,6 +81,7 @@ struct Chain {
 #[derive(Debug)]
 pub(crate) struct RateLimits {
     recovery: Time,
+    has_windows: bool,
     /// By queue of a NIC.
     chains: Store<Chain>,
     limits: Pool<Limit>,
@@ -86,7 +93,7 @@ impl RateLimits {
     pub(crate) const BYTES_PER_QUEUE: usize = size_of::<Chain>();
 
     /// For `lanes` queues of NICs; a flow recovers from rate zero to that of its link in `recovery`.
-    pub(crate) fn new(lanes: usize, recovery: Time) -> RateLimits {
+    pub(crate) fn new(lanes: usize, recovery: Time, has_windows: bool) -> RateLimits {
         let chain = Chain {
             first: NIL,
             count: 0,
@@ -94,9 +101,21 @@ impl RateLimits {
         };
         RateLimits {
             recovery,
+            has_windows,
             chains: Store::filled(lanes, chain),
             limits: Pool::new(),
         }
+    }
+
+    /// Whether flows have windows, instead of rates.
+    pub(crate) fn has_windows(&self) -> bool {
+        self.has_windows
+    }
+
+    /// The probe of the next packet of a flow with a window.
+    pub(crate) fn probe(&self, limit: u32) -> Option<Probe> {
+        let flow = self.limits.get(limit);
+        (!flow.probes).then_some(flow.probe)
     }
 
     pub(crate) fn get(&self, limit: u32) -> &Limit {
@@ -177,6 +196,13 @@ impl RateLimits {
             started: now,
             occupied,
             due: now,
+            in_flight: 0,
+            window: 1,
+            probe: Probe {
+                round: 0,
+                is_first: true,
+            },
+            probes: false,
             target,
             queue: List::EMPTY,
             unsent: 0,
@@ -212,9 +238,14 @@ impl RateLimits {
     ) {
         let rate = self.rate(limit, now);
         let cell = self.limits.edit::<M>(limit);
-        (cell.started, cell.occupied) = (now, occupied);
-        cell.due = now + cell.gap(rate);
         cell.unsent -= u64::from(bytes);
+        if self.has_windows {
+            (cell.in_flight, cell.updated, cell.probes) = (cell.in_flight + 1, now, true);
+            cell.due = if cell.in_flight < cell.window { now } else { Time::NEVER };
+        } else {
+            (cell.started, cell.occupied) = (now, occupied);
+            cell.due = now + cell.gap(rate);
+        }
         if cell.unsent > 0 {
             return;
         }
@@ -229,13 +260,40 @@ impl RateLimits {
         (cell.queue, cell.unsent) = (queue, unsent);
     }
 
+    /// Sets the window of a flow. Before its first window the flow is `new`.
+    pub(crate) fn set_window<M: Mode>(&mut self, limit: u32, window: Window, now: Time, new: bool) {
+        if !window.acknowledges && !new {
+            // The source knows already; packets that it sent before are not in its window.
+            return;
+        }
+        let cell = self.limits.edit::<M>(limit);
+        cell.in_flight -= u32::from(window.acknowledges);
+        // After a pause a source begins with one packet, so that many that begin at once do not fill the network.
+        let pauses = cell.in_flight == 0 && cell.queue.is_empty();
+        cell.window = if pauses { 1 } else { window.packets };
+        if window.probed {
+            cell.probes = false;
+            cell.probe.round = window.round;
+        }
+        cell.probe.is_first = pauses || new;
+        cell.updated = now;
+        cell.due = match cell.in_flight < cell.window {
+            true => window.next.due(now),
+            false => Time::NEVER,
+        };
+    }
+
     /// Removes the flows of `lane` that have no message and are back at the rate of the link. Call it only at times
     /// that do not depend on when the NIC is served.
     pub(crate) fn prune<M: Mode>(&mut self, lane: u32, now: Time) {
         let (mut before, mut at) = (NIL, self.chains.get(lane).first);
         while at != NIL {
             let limit = *self.limits.get(at);
-            if limit.queue.is_empty() && limit.due <= now && limit.rate(now, self.recovery) >= 1.0 {
+            let is_free = match self.has_windows {
+                true => limit.in_flight == 0 && now >= limit.updated + self.recovery,
+                false => limit.due <= now && limit.rate(now, self.recovery) >= 1.0,
+            };
+            if limit.queue.is_empty() && is_free {
                 let chain = self.chains.edit::<M>(lane);
                 chain.count -= 1;
                 if before == NIL {

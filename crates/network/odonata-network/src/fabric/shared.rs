@@ -125,6 +125,14 @@ impl<P: Payload> Shared<P> {
         self.packets.allocate::<M>(packet)
     }
 
+    /// `packet` is of limited flow `limit`: with windows its last router must know.
+    pub(crate) fn limit_packet<M: Uses>(&mut self, packet: u32, limit: u32) {
+        let limits = &self.congestion.limits;
+        if limits.has_windows() {
+            self.packets.edit::<M>(packet).flags.limit(limits.probe(limit));
+        }
+    }
+
     /// Bytes of a channel's buffer downstream of `link`.
     #[inline]
     pub(crate) fn room_behind<M: Mode>(&self, link: u32) -> u64 {

@@ -53,7 +53,10 @@ impl Nics {
             for channel in self.turns(nic, class) {
                 match self.candidate(shared, nic, (class, channel), now) {
                     Err(due) => next_due = next_due.min(due),
-                    Ok(one) if !shared.flow.has_room::<C>(number, channel, one.flits, now) => lacks_room = true,
+                    Ok(one) if !shared.flow.has_room::<C>(number, channel, one.flits, now) => {
+                        lacks_room = true;
+                        next_due = next_due.min(self.limited_later(shared, nic, channel, now));
+                    }
                     Ok(one) => of_class = of_class.or(Some(one)),
                 }
             }
@@ -88,7 +91,7 @@ impl Nics {
             ctx,
             shared,
             nic,
-            (class, channel, limit != NIL),
+            (class, channel, limit),
             message,
             (bytes, flits, unsent),
         );
@@ -115,6 +118,16 @@ impl Nics {
             shared.flow.wake_up(ctx, number, free_at);
         }
         (last && shared.messages.get(message).notify_sent).then_some(Notice::Sent { message })
+    }
+
+    /// When a limited flow of `channel` may send that may not yet, or [`Time::NEVER`]: its packet may be smaller than
+    /// one that lacks room.
+    pub(super) fn limited_later(&self, shared: &Shared<impl Payload>, nic: u32, channel: u8, now: Time) -> Time {
+        if !shared.congestion.is_on::<Plain>() {
+            return Time::NEVER;
+        }
+        let first = shared.congestion.limits.first_due(self.lane(nic, channel));
+        first.map_or(Time::NEVER, |(due, _)| if due > now { due } else { Time::NEVER })
     }
 
     /// Whether `nic` has unsent messages.

@@ -169,6 +169,9 @@ impl Nics {
                 (number, &link, buffer),
                 (class, class),
             );
+            if limit != NIL {
+                shared.limit_packet::<C>(packet, limit);
+            }
             shared.flow.observers.head_starts::<C>(front, packet, last);
             pipelined.send_head(ctx, shared, (link.far_lp, buffer), packet, arrival);
             let done = unsent == u64::from(bytes);
@@ -273,6 +276,7 @@ impl Nics {
                 chosen = chosen.or(Some(one));
             } else {
                 (waits, blocked) = (waits.or(Some(one)), blocked | 1 << class);
+                next_due = next_due.min(self.limited_later(shared, nic, class, now));
             }
         }
         if chosen.is_none() && next_due != Time::NEVER {

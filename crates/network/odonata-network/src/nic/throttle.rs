@@ -1,11 +1,10 @@
 //! Injection throttling: the reaction of a source's NIC to a congestion notification.
 
 use super::Nics;
-use crate::control::{HOLD, Notification};
+use crate::control::{Advice, HOLD, Notification};
 use crate::fabric::Shared;
 use crate::features::HandlerContext;
 use crate::router::Router;
-use crate::settings::CongestionKind;
 use crate::{Notice, Payload};
 use odonata_engine::{Mode, NIL};
 
@@ -32,10 +31,10 @@ impl Nics {
             let packet = link.serialization(shared.setup.params.packet as u32);
             limit = limits.create::<C>(lane, target, now, packet)?;
         }
-        match settings.kind {
-            CongestionKind::None => {}
-            CongestionKind::PerFlow => limits.set_rate::<C>(limit, notification.rate, now, HOLD),
-            CongestionKind::Ecn => {
+        match notification.advice {
+            Advice::Rate(rate) => limits.set_rate::<C>(limit, rate, now, HOLD),
+            Advice::Window(window) => limits.set_window::<C>(limit, window, now, !known),
+            Advice::SlowDown => {
                 if !known || now >= limits.get(limit).updated() + *settings.interval {
                     let rate = limits.rate(limit, now) * (1.0 - *settings.decrease);
                     limits.set_rate::<C>(limit, rate, now, 0.0);

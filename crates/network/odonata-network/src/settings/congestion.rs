@@ -10,18 +10,20 @@ use serde::{Deserialize, Serialize};
 pub struct CongestionControl {
     /// The kind. Default: "none"; the other keys apply to the other kinds.
     pub kind: CongestionKind,
-    /// ECN: a port marks a packet if more than this waits behind it. Per flow: the backlog for the link to a node that
-    /// slows down no flow. Default: 8 packets; per flow: 4 packets.
+    /// ECN: a port marks a packet if more than this waits behind it. Per flow and per pair: the backlog for the link to
+    /// a node that slows down no flow. Default: 8 packets; per flow and per pair: 4 packets.
     #[serde(skip_serializing_if = "Filled::is_empty")]
     pub threshold: Filled<Bytes>,
     /// ECN: the fraction of its rate that a notified flow gives up; more than 0 and less than 1. Default: 0.5.
     #[serde(skip_serializing_if = "Filled::is_empty")]
     pub decrease: Filled<f64>,
-    /// Least time between two rate reductions of a flow (ECN), or between two changes of the rate to a node (per flow);
-    /// about one round trip. Default: "5 us".
+    /// Least time between two rate reductions of a flow (ECN), or between two changes of the rate to a node (per flow) or
+    /// of its window (per pair); about one round trip. Per pair: limited sources have at most what the link to the node
+    /// carries in this time in flight. Default: "5 us".
     #[serde(skip_serializing_if = "Filled::is_empty")]
     pub interval: Filled<Time>,
-    /// Time in which a flow recovers from rate zero to the rate of its link. Default: "500 us".
+    /// Time in which a flow recovers from rate zero to the rate of its link; per pair: time without packets after which
+    /// a source is unlimited again. Default: "500 us".
     #[serde(skip_serializing_if = "Filled::is_empty")]
     pub recovery: Filled<Time>,
 }
@@ -49,6 +51,14 @@ impl CongestionControl {
         }
     }
 
+    /// The last router before a node gives every pair of endpoints with that node a window.
+    pub const fn per_pair(threshold: Bytes, interval: Time, recovery: Time) -> Self {
+        CongestionControl {
+            kind: CongestionKind::PerPair,
+            ..Self::per_flow(threshold, interval, recovery)
+        }
+    }
+
     /// Whether congestion control is off.
     pub fn is_none(&self) -> bool {
         self.kind == CongestionKind::None
@@ -68,6 +78,9 @@ pub enum CongestionKind {
     /// The last router before an overloaded node computes a rate for the senders to that node. Only these senders slow
     /// down (after Slingshot).
     PerFlow,
+    /// The last router before a congested node limits the packets that each source has in flight to that node; further
+    /// packets wait at the source (after Slingshot).
+    PerPair,
 }
 
 impl CongestionControl {
@@ -91,7 +104,7 @@ impl CongestionControl {
             let kinds = if *name == "decrease" {
                 "\"ecn\""
             } else {
-                "\"ecn\" or \"per-flow\""
+                "\"ecn\", \"per-flow\" or \"per-pair\""
             };
             let problem = "this kind of congestion control does not use it";
             return Err(Problem::new(key(name), problem, format!("kind = {kinds}")));
@@ -110,7 +123,7 @@ impl CongestionControl {
         let packets = match self.kind {
             CongestionKind::None => return Ok(()),
             CongestionKind::Ecn => 8,
-            CongestionKind::PerFlow => 4,
+            CongestionKind::PerFlow | CongestionKind::PerPair => 4,
         };
         time("interval", &mut self.interval, Time::from_ns(5_000))?;
         time("recovery", &mut self.recovery, Time::from_ns(500_000))?;

@@ -10,11 +10,11 @@ use odonata_engine::{Sequential, Stream, Time};
 use odonata_network::{CongestionControl, InputQueues, RouterModel, TrafficClass, TrafficClasses};
 use odonata_units::Bytes;
 
-const PACKET: u64 = 8 * FLIT;
+pub(crate) const PACKET: u64 = 8 * FLIT;
 
 const PIPELINED: common::Router = (RouterModel::Pipelined, InputQueues::VirtualOutput);
 
-fn cycles(n: u64) -> Time {
+pub(crate) fn cycles(n: u64) -> Time {
     Time(n * CYCLE.0)
 }
 
@@ -22,12 +22,16 @@ fn per_flow() -> CongestionControl {
     CongestionControl::per_flow(Bytes(4 * PACKET), cycles(200), cycles(20_000))
 }
 
+fn per_pair() -> CongestionControl {
+    CongestionControl::per_pair(Bytes(4 * PACKET), cycles(200), cycles(20_000))
+}
+
 fn ecn() -> CongestionControl {
     CongestionControl::ecn(Bytes(4 * PACKET), 0.5, cycles(200), cycles(40_000))
 }
 
 /// Five groups of four routers with four nodes; all links send a flit per cycle.
-fn machine(congestion: CongestionControl) -> Net {
+pub(crate) fn machine(congestion: CongestionControl) -> Net {
     let mut net = Net::round(shape(5, 4, 4, 2));
     net.params.links = links([link(1, 2, 64, 2), link(1, 5, 64, 5), link(1, 20, 128, 20)]);
     net.params.congestion = congestion;
@@ -36,7 +40,7 @@ fn machine(congestion: CongestionControl) -> Net {
 }
 
 /// The target of the incast: the first node of group 0.
-const HOT: u32 = 0;
+pub(crate) const HOT: u32 = 0;
 const END: u64 = 60_000;
 
 /// 30 nodes of groups 1 and 2 send at full rate to the hot node, as traffic 0. From cycle 20,000 on, the other two
@@ -154,11 +158,13 @@ fn other_messages_of_a_limited_source_are_not_delayed() {
     };
     for router in [(RouterModel::InputQueued, InputQueues::VirtualOutput), PIPELINED] {
         let alone = latency(&machine(CongestionControl::default()).with(router), script(false));
-        let beside = latency(&machine(per_flow()).with(router), script(true));
-        assert!(
-            beside <= 1.5 * alone,
-            "{router:?}: {beside:.0} cycles from creation, alone {alone:.0}"
-        );
+        for control in [per_flow(), per_pair()] {
+            let beside = latency(&machine(control).with(router), script(true));
+            assert!(
+                beside <= 1.5 * alone,
+                "{router:?} {control:?}: {beside:.0} cycles from creation, alone {alone:.0}"
+            );
+        }
     }
 }
 
@@ -170,7 +176,7 @@ fn control_changes_nothing_without_congestion() {
         let machine = |control| machine(control).with(router);
         let script = random_messages(&machine(CongestionControl::default()), 500, 40_000, &[FLIT, PACKET], 3);
         let reference = play(&machine(CongestionControl::default()), script.clone());
-        for control in [per_flow(), ecn()] {
+        for control in [per_flow(), per_pair(), ecn()] {
             let got = play(&machine(control), script.clone());
             assert_eq!(got.digest(), reference.digest(), "{router:?} {control:?}");
         }
@@ -181,6 +187,7 @@ fn control_changes_nothing_without_congestion() {
 fn controlled(mut test: impl FnMut(&Net, Vec<Scripted>, &str)) {
     for control in [
         CongestionControl::per_flow(Bytes(FLIT), cycles(60), cycles(900)),
+        CongestionControl::per_pair(Bytes(FLIT), cycles(60), cycles(900)),
         CongestionControl::ecn(Bytes(FLIT), 0.6, cycles(50), cycles(900)),
     ] {
         for (router, queues) in common::ROUTERS.into_iter().chain([PIPELINED]) {
@@ -275,10 +282,13 @@ fn a_restored_run_gives_the_same_results() {
 /// Messages from one node to another arrive in the order of submission, whether their flow is limited or not.
 #[test]
 fn messages_of_a_pair_of_nodes_stay_in_order() {
-    for queues in INPUT_QUEUES {
+    let cases = INPUT_QUEUES
+        .into_iter()
+        .flat_map(|queues| [(queues, per_flow()), (queues, per_pair())]);
+    for (queues, control) in cases {
         // One cable between two groups: packets of a pair of nodes take the same path.
         let mut net = Net::round(shape(9, 4, 2, 2));
-        net.params.congestion = per_flow();
+        net.params.congestion = control;
         net.params.input_queues = queues;
         let script: Vec<Scripted> = (16..40u32)
             .flat_map(|source| (0..60).map(move |i| message(cycles(1 + 20 * i), source, HOT, FLIT * (1 + i % 12))))
@@ -288,7 +298,7 @@ fn messages_of_a_pair_of_nodes_stay_in_order() {
         let mut last = std::collections::HashMap::new();
         for (i, m) in script.iter().enumerate() {
             let before = last.insert(m.source, model.arrival(i)).unwrap_or(Time::ZERO);
-            assert!(before < model.arrival(i), "{queues:?}: {m:?} overtook");
+            assert!(before < model.arrival(i), "{queues:?} {control:?}: {m:?} overtook");
         }
     }
 }

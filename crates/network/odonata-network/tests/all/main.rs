@@ -19,6 +19,7 @@ mod lookahead;
 mod lost_time;
 mod mixed;
 mod order;
+mod pair_windows;
 mod peer_queues;
 mod pipelined;
 mod pipelined_lost_time;

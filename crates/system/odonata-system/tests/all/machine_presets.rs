@@ -134,11 +134,11 @@ fn frontier_has_nodes_with_four_interfaces() {
 }
 
 #[test]
-fn frontier_slows_down_the_flows_that_congest_an_interface() {
+fn frontier_limits_the_pairs_that_congest_an_interface() {
     let network = scenario::load_hardware("preset = \"frontier-like\"\n", "frontier", &[], "")
         .unwrap()
         .network;
-    assert_eq!(network.congestion_control.kind, CongestionKind::PerFlow);
+    assert_eq!(network.congestion_control.kind, CongestionKind::PerPair);
 }
 
 /// Eight racks of 72 GPUs, a leaf for each GPU of a rack, eight spines.

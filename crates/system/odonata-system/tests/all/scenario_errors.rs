@@ -1052,7 +1052,7 @@ fn mistakes_in_congestion_control_are_refused() {
     let error = |keys: &str| self::error(&with(&format!("[network.congestion_control]\n{keys}\n{JOB}")));
     let unused = error("threshold = \"8 KiB\"");
     assert_eq!(unused.key, "network.congestion_control.threshold");
-    says(&unused, "kind = \"ecn\" or \"per-flow\"", "");
+    says(&unused, "kind = \"ecn\", \"per-flow\" or \"per-pair\"", "");
     let unused = error("kind = \"per-flow\"\ndecrease = 0.5");
     assert_eq!(unused.key, "network.congestion_control.decrease");
     for decrease in ["0", "1", "-0.5", "1.5"] {
@@ -1063,7 +1063,11 @@ fn mistakes_in_congestion_control_are_refused() {
     let wrong = error("kind = \"ecn\"\ninterval = \"0 s\"");
     assert_eq!(wrong.key, "network.congestion_control.interval");
     let wrong = error("kind = \"per_flow\"");
-    says(&wrong, "one of none, ecn, per-flow", "did you mean \"per-flow\"?");
+    says(
+        &wrong,
+        "one of none, ecn, per-flow, per-pair",
+        "did you mean \"per-flow\"?",
+    );
 }
 
 /// A number is shown as it was written, and never expanded into zeros.

@@ -269,7 +269,7 @@ fn a_mix_in_traffic_classes() {
 fn traffic_under_congestion_control() {
     let incast = "[[jobs]]\nranks = 72\nplacement = \"random\"\n\
                   workload = { incast = { targets = [3, 40], bytes = \"20 KiB\", load = 0.6, messages = 8 } }\n";
-    for kind in ["ecn", "per-flow"] {
+    for kind in ["ecn", "per-flow", "per-pair"] {
         let control = format!(
             "network.congestion_control={{ kind = {kind:?}, threshold = \"8 KiB\", interval = \"2 us\", recovery = \"60 us\" }}"
         );

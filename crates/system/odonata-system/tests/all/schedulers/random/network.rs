@@ -50,7 +50,7 @@ impl Author {
         if self.chance(25) {
             text += &format!(
                 "congestion_control = {{ kind = {:?}, threshold = \"{} B\", interval = \"1 us\", recovery = \"20 us\" }}\n",
-                self.one_of(&["ecn", "per-flow"]),
+                self.one_of(&["ecn", "per-flow", "per-pair"]),
                 2 * packet
             );
         }
