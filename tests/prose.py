@@ -65,7 +65,7 @@ LONGEST_PAGE = {"ARCHITECTURE.md": 2_500, "CHANGELOG.md": 1_200}
 LONGEST_README = 120
 
 #: Most words of all pages together: 70,000, and room for what is new.
-LONGEST_IN_ALL = 72_500
+LONGEST_IN_ALL = 72_800
 
 #: Reference and explanation pages in `docs`, which may be longer than guides.
 LONG = {
@@ -346,7 +346,7 @@ def size_fault_of_all(texts: Iterable[str]) -> str | None:
     """The fault of the size of all pages together; None without one.
 
     >>> size_fault_of_all(["word " * 40_000] * 2)
-    '80,000 words in all pages, more than 72,500'
+    '80,000 words in all pages, more than 72,800'
     """
     total = sum(statistics(text)[0] for text in texts)
     return f"{total:,} words in all pages, more than {LONGEST_IN_ALL:,}" if total > LONGEST_IN_ALL else None
