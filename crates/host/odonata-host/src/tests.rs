@@ -210,6 +210,7 @@ impl Setup {
         let params = HostParams {
             mpi,
             rules: Rules::default(),
+            trees: Vec::new(),
             nic: Nic {
                 message_delay: Time::from_ns(1_000),
                 ..Nic::default()
@@ -338,6 +339,7 @@ impl Setup {
             nic_rates: None,
             analytic: None,
             ethernet: None,
+            reduction: None,
             fidelities: odonata_network::Fidelities::Same(odonata_network::settings::Fidelity::Packet),
             coupling_interval: None,
             classes: odonata_network::TrafficClasses::default(),

@@ -12,7 +12,7 @@ use crate::source::NextMessage;
 use crate::turn::Turn;
 use odonata_blame::lost::Carried;
 use odonata_engine::Plain;
-use odonata_network::Message;
+use odonata_network::{Contribution, Message};
 use odonata_storage::MetadataCall;
 use odonata_workload::{Arrival, Pattern, Synthetic};
 
@@ -43,6 +43,9 @@ impl HostContext for Noted {
     }
     fn submit_now(&mut self, message: Message<Payload>) {
         self.messages.push((self.now, message));
+    }
+    fn reduce(&mut self, _: Time, contribution: Contribution) {
+        panic!("{contribution:?} without trees of routers");
     }
     fn halt(&mut self, _: u32) {}
 }

@@ -88,6 +88,7 @@ impl Library {
             first_metadata: 0,
             starts: (0..ranks).map(|rank| (0, rank)).collect(),
             processes: 0..1,
+            trees: [].into(),
         };
         let all: Arc<[u32]> = (0..ranks).collect();
         let part = (all.clone(), all);
@@ -242,6 +243,7 @@ impl Library {
                 MpiEffect::Wake { caller } => woken.push(caller),
                 MpiEffect::StepEnds { call, at } => self.add(at, Occurrence::StepEnds(call)),
                 MpiEffect::TakeTag { .. } => {}
+                MpiEffect::Contribute(_) => panic!("there are no trees of routers"),
             }
         }
         woken.dedup();
