@@ -558,7 +558,7 @@ mod tests {
         for (key, kind) in keys {
             for algorithm in Algorithm::ALL {
                 let name = algorithm.name();
-                let text = format!("{SCENARIO}[mpi.collectives]\n{key} = \"{name}\"");
+                let text = format!("{SCENARIO}[network.reduction]\n[mpi.collectives]\n{key} = \"{name}\"");
                 let loaded = crate::scenario::load(&text, "scenario.toml", &[], None, "");
                 assert_eq!(loaded.is_ok(), algorithm.serves(kind), "{key} = {name}");
                 let Ok(loaded) = loaded else { continue };

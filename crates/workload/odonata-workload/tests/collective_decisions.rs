@@ -323,7 +323,7 @@ fn a_forced_algorithm_is_taken_where_it_can_run() {
         wrong.check(),
         Err(
             "binomial is not an algorithm of all-reduce; expected one of recursive-doubling, reduce-scatter-allgather, \
-             reduce-broadcast, ring, segmented-ring, bine-latency, bine-bandwidth, bine-segmented, offload"
+             reduce-broadcast, ring, segmented-ring, bine-latency, bine-bandwidth, bine-segmented, offload, switches"
                 .into()
         )
     );

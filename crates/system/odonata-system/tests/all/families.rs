@@ -6,7 +6,7 @@ use odonata_system::{Outcome, Results, check, prove, scenario};
 use odonata_topology::FamilyName;
 use std::time::Duration;
 
-/// Small machines of every family, with their nodes and algorithms; for graphs, five cables that make a ring.
+/// Small machines of every family, with the nodes that run jobs and algorithms; for graphs, five cables that make a ring.
 fn machines() -> Vec<(String, u32, Vec<&'static str>)> {
     let mut tables = vec![(FamilyName::Graph, "file = \"ring.txt\"\nnodes_per_router = 2")];
     for &family in FamilyName::ALL {
@@ -19,7 +19,11 @@ fn machines() -> Vec<(String, u32, Vec<&'static str>)> {
         // A table of routes is a file of its machine: see `routes.rs`.
         let algorithms = algorithms(family).into_iter().map(|(name, _)| name.name());
         let algorithms = algorithms.filter(|&name| name != "table");
-        (machine, hardware.layout.nodes(), algorithms.collect())
+        (
+            machine,
+            hardware.layout.compute_nodes(None).len() as u32,
+            algorithms.collect(),
+        )
     };
     tables.into_iter().map(described).collect()
 }
@@ -100,7 +104,8 @@ fn every_routing_is_proved_free_of_deadlock_on_its_machine() {
             let routing = report.routing;
             assert!(routing.deadlock_free, "{machine} {algorithm}: {:?}", routing.cycle);
             assert_eq!(routing.proved_on, "this machine");
-            assert_eq!(report.machine.nodes, nodes);
+            // Nodes for storage servers come on top.
+            assert!(report.machine.nodes >= nodes);
         }
     }
 }

@@ -50,7 +50,7 @@ fn an_unknown_key_is_shown_with_its_neighbours_and_the_nearest() {
     assert_eq!(
         error.to_string(),
         "scenario.toml:7:3: network.pakcet: unknown key \"pakcet\"; expected one of fidelity, analytic, ethernet, packet, header, flit, \
-         switching, router, input_queues, arbitration, router_delay, pipeline, links, routing, traffic_classes, congestion_control, coupling_interval, clock; did you mean \"packet\"?"
+         switching, router, input_queues, arbitration, router_delay, pipeline, links, routing, traffic_classes, congestion_control, reduction, coupling_interval, clock; did you mean \"packet\"?"
     );
 }
 

@@ -376,6 +376,7 @@ mod tests {
         refused(
             Failures {
                 mtbf_hours: None,
+                mean: Some(40.0),
                 ..by_time
             },
             "iteration",
