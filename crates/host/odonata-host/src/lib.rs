@@ -257,7 +257,7 @@ impl Hosts {
         self.observers.event_begins::<RunContext<'_, C, OBSERVED>>(run.now());
         let slot = match notice {
             Notice::Sent { message } | Notice::Arrived { message } => message,
-            Notice::Reduced { operation } => return self.reduction_ends(run, operation),
+            Notice::Reduced { operation } => return route::reduction_ends(self, run, operation),
         };
         let message = *run.message(slot);
         if self.observers.ask_for_tags::<RunContext<'_, C, OBSERVED>>() {

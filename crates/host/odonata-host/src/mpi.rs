@@ -19,6 +19,7 @@ pub(crate) mod calls;
 pub(crate) mod collective;
 pub(crate) mod communicator;
 mod completion;
+pub(crate) mod contribution;
 mod costs;
 pub(crate) mod effect;
 pub(crate) mod matching;

@@ -17,9 +17,9 @@ use crate::io::effect::IoEffect;
 use crate::io::{Io, IoTurn};
 use crate::job::control::JobControl;
 use crate::job::effect::{JobEffect, signal_message};
+use crate::mpi::contribution::RankContribution;
 use crate::mpi::effect::{MessageRoute, MpiEffect, OutgoingMessage};
 use crate::mpi::matching::Envelope;
-use crate::mpi::reduction::RankContribution;
 use crate::mpi::{ArrivedAccess, Mpi};
 use crate::observe::{MessageArrival, Observer};
 use crate::params::JobProgram;
@@ -57,7 +57,7 @@ impl Hosts {
         for effect in &effects {
             match *effect {
                 MpiEffect::Send(ref message) => self.send_message(ctx, message),
-                MpiEffect::Contribute(ref contribution) => self.contribute(ctx, contribution),
+                MpiEffect::Contribute(ref contribution) => contribute(self, ctx, contribution),
                 MpiEffect::Occupy { caller, until } => self.pause(ctx, caller, Phase::Busy, until),
                 MpiEffect::End { caller, for_io } => self.retire::<C>(caller, for_io, ctx.now()),
                 MpiEffect::Wake { caller } => self.ranks.wake::<C>(caller),
@@ -104,38 +104,6 @@ impl Hosts {
         let before = self.observers.effect_begins(message.cause);
         self.transport.send(ctx, &mut self.observers, send);
         self.observers.act_again_for::<C>(before);
-    }
-
-    fn contribute<C: HostContext>(&mut self, ctx: &mut C, contribution: &RankContribution) {
-        let &RankContribution {
-            rank, bytes, software, ..
-        } = contribution;
-        self.observers.data_are_sent::<C>(rank, bytes);
-        let owner = traffic_of(self.layout.place(rank).job, false);
-        let endpoint = self.layout.endpoint_of_rank(rank);
-        self.transport
-            .contribute(ctx, endpoint, software, (contribution, owner));
-    }
-
-    /// A sum of routers has ended at an interface: the requests of its ranks complete.
-    pub(crate) fn reduction_ends<C: MachineContext, const OBSERVED: bool>(
-        &mut self,
-        run: &mut RunContext<'_, C, OBSERVED>,
-        operation: u32,
-    ) {
-        while let Some(Contribution {
-            rank, request, owner, ..
-        }) = run.take_reduced(operation)
-        {
-            if self.observers.ask_for_tags::<RunContext<'_, C, OBSERVED>>() {
-                self.observers
-                    .message_acts(run.now(), job_of(owner), Carried::default());
-            }
-            self.ask_mpi(run, |mpi, turn| {
-                mpi.complete::<RunContext<'_, C, OBSERVED>>(turn, request)
-            });
-            self.advance(run, rank);
-        }
     }
 
     /// Gives an input to job control and carries out its effects, which may lead to further inputs.
@@ -425,5 +393,40 @@ impl Hosts {
     pub(crate) fn fail<C: HostContext>(&mut self, ctx: &mut C, failure: Failure) {
         self.failures.push::<C>((ctx.now(), failure));
         ctx.halt(HALT_FAILURE);
+    }
+}
+
+/// Hands over the part of a rank in a sum of routers.
+fn contribute<C: HostContext>(hosts: &mut Hosts, ctx: &mut C, contribution: &RankContribution) {
+    let &RankContribution {
+        rank, bytes, software, ..
+    } = contribution;
+    hosts.observers.data_are_sent::<C>(rank, bytes);
+    let owner = traffic_of(hosts.layout.place(rank).job, false);
+    let endpoint = hosts.layout.endpoint_of_rank(rank);
+    hosts
+        .transport
+        .contribute(ctx, endpoint, software, (contribution, owner));
+}
+
+/// A sum of routers has ended at an interface: the requests of its ranks complete.
+pub(crate) fn reduction_ends<C: MachineContext, const OBSERVED: bool>(
+    hosts: &mut Hosts,
+    run: &mut RunContext<'_, C, OBSERVED>,
+    operation: u32,
+) {
+    while let Some(Contribution {
+        rank, request, owner, ..
+    }) = run.take_reduced(operation)
+    {
+        if hosts.observers.ask_for_tags::<RunContext<'_, C, OBSERVED>>() {
+            hosts
+                .observers
+                .message_acts(run.now(), job_of(owner), Carried::default());
+        }
+        hosts.ask_mpi(run, |mpi, turn| {
+            mpi.complete::<RunContext<'_, C, OBSERVED>>(turn, request)
+        });
+        hosts.advance(run, rank);
     }
 }

@@ -13,7 +13,7 @@ use crate::context::HostContext;
 use crate::event::HostEvent;
 use crate::interfaces::{Interfaces, bytes_of_part};
 use crate::layout::Endpoint;
-use crate::mpi::reduction::RankContribution;
+use crate::mpi::contribution::RankContribution;
 use crate::observe::{Observer, Observers};
 use crate::params::HostParams;
 use crate::payload::Payload;

@@ -12,7 +12,7 @@ use odonata_units::{Bandwidth, Bytes, PerByte};
 
 use crate::flow::VcRanges;
 pub use crate::flow::VirtualChannels;
-use crate::reduction::ReductionParams;
+use crate::reduction::params::ReductionParams;
 pub use crate::settings::MOST_CLASSES;
 use crate::settings::{
     Arbitration, CongestionControl, Fidelity, InputQueues, Link, Network, Nic, Pipeline, RateAbove, RouterModel,

@@ -15,30 +15,23 @@
 //! Chunks share links with packets: on a link for which both wait, they take turns. A chunk arrives whole:
 //! transmission, latency of the link and delay of the router after it. With one child, a router adds no further delay.
 
+pub(crate) mod chunk;
 mod link_turns;
+pub(crate) mod params;
 mod tree;
 
+pub use chunk::Chunk;
+pub use params::ReductionParams;
 pub use tree::{ReductionMember, ReductionTrees};
 
 use crate::boundary::RemoteEvent;
 use crate::fabric::Shared;
 use crate::features::HandlerContext;
 use crate::nic::Nics;
-use crate::settings::Reduction as Settings;
 use crate::{FabricEvent, Notice, Payload, Traffic};
 use link_turns::LinkTurns;
 use odonata_engine::{List, Mode, NIL, Pool, Store, Time};
 use std::ops::Range;
-use std::sync::Arc;
-
-/// The trees of a machine, and the limits of its routers.
-#[derive(Clone, Debug)]
-pub struct ReductionParams {
-    /// The trees.
-    pub trees: Arc<ReductionTrees>,
-    /// Operations of a tree, and their data and delay.
-    pub settings: Settings,
-}
 
 /// The part of a rank in an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -123,21 +116,6 @@ impl Member {
         done: 0,
     };
 }
-
-/// A part of the data of an operation, on its way to a vertex of its tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Chunk {
-    pub(crate) vertex: u32,
-    /// Its number among those of the tree.
-    pub(crate) number: u32,
-    pub(crate) bytes: u32,
-    pub(crate) owner: Traffic,
-    /// Whether it is a result.
-    pub(crate) is_result: bool,
-    pub(crate) next: u32,
-}
-
-odonata_engine::slots!(Chunk);
 
 /// Sums in the routers of a part.
 #[derive(Debug)]

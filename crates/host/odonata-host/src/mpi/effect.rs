@@ -1,6 +1,6 @@
 //! Effects: what the MPI library asks of the hosts, which carry it out.
 
-use super::reduction::RankContribution;
+use super::contribution::RankContribution;
 use crate::layout::Layout;
 use crate::payload::Payload;
 use crate::settings::{Mpi as Settings, RendezvousForm};

@@ -2,6 +2,7 @@
 //! ([`odonata_network::Contribution`]).
 
 use super::Mpi;
+use super::contribution::RankContribution;
 use super::effect::MpiEffect;
 use super::request::kind::RequestKind;
 use crate::context::Uses;
@@ -10,19 +11,6 @@ use crate::observe::Observer;
 use crate::turn::Turn;
 use odonata_engine::{SparseStore, Time};
 use odonata_workload::Collective;
-
-/// The part of a rank in a sum of routers.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RankContribution {
-    pub(crate) rank: u32,
-    pub(crate) tree: u32,
-    /// The number of the operation among those of the rank.
-    pub(crate) number: u32,
-    pub(crate) bytes: u64,
-    pub(crate) request: u32,
-    /// From now until the software has done its part.
-    pub(crate) software: Time,
-}
 
 /// The operations that ranks have begun in the trees of their jobs.
 #[derive(Debug)]

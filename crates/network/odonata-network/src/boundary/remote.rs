@@ -7,7 +7,7 @@ use crate::control::{Advice, Notification};
 use crate::flow::{FlowWait, LinkPart};
 use crate::message::Message;
 use crate::packet::Packet;
-use crate::reduction::Chunk;
+use crate::reduction::chunk::Chunk;
 use crate::routing::Header;
 use odonata_engine::Time;
 

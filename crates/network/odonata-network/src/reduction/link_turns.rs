@@ -3,7 +3,7 @@
 //! Chunks of a link wait in the order of their arrival. If packets wait as well when the link becomes free after a chunk,
 //! they have the next turn: the chunk comes a picosecond later, unless no packet has room.
 
-use super::Chunk;
+use super::chunk::Chunk;
 use crate::fabric::Shared;
 use crate::features::HandlerContext;
 use crate::nic::Nics;
