@@ -369,7 +369,7 @@ impl Reduction {
             let link = shared.flow.links.port(at.up);
             return self.enqueue(ctx, shared, nics, link, up);
         }
-        for child in trees.children(chunk.vertex).map(|place| trees.child(place)) {
+        for &child in trees.children(chunk.vertex) {
             let down = Chunk {
                 vertex: child,
                 is_result: true,

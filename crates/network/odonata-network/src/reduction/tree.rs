@@ -33,7 +33,7 @@ pub(crate) struct Vertex {
     pub(crate) down: u32,
     /// Ranks of an interface; children of a router.
     pub(crate) inputs: u32,
-    /// Its children: a range of [`ReductionTrees::children`].
+    /// Its children: a range in those of all trees.
     children: (u32, u32),
 }
 
@@ -132,13 +132,10 @@ impl ReductionTrees {
         &self.vertices[vertex as usize]
     }
 
-    pub(crate) fn children(&self, vertex: u32) -> Range<u32> {
-        let (start, end) = self.vertices[vertex as usize].children;
-        start..end
-    }
-
-    pub(crate) fn child(&self, place: u32) -> u32 {
-        self.children[place as usize]
+    /// The vertices below `vertex`.
+    pub(crate) fn children(&self, vertex: u32) -> &[u32] {
+        let (start, end) = self.vertex(vertex).children;
+        &self.children[start as usize..end as usize]
     }
 
     /// The vertex of `interface` in `tree`.

@@ -162,7 +162,8 @@ pub struct History {
 }
 
 impl History {
-    /// With failures of this number of ranks, up to the success of `iterations` iterations with a checkpoint after every `interval` of them, if that is not 0.
+    /// With failures of this number of ranks, up to the success of `iterations` iterations with a checkpoint after every
+    /// `interval` of them, if that is not 0.
     fn new(failures: Option<(&Failures, u32)>, iterations: u32, interval: u32) -> Result<History, String> {
         let mean = failures.and_then(|(failures, ranks)| failures.mean_of(ranks));
         let mut stretches = vec![(0, 0)];
