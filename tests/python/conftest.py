@@ -16,7 +16,7 @@ import pytest
 import reference
 import selection
 import surroundings
-from selection import pytest_collection_modifyitems  # noqa: F401
+from selection import pytest_collection_modifyitems, pytest_generate_tests  # noqa: F401
 from skips import pytest_collectreport, pytest_runtest_logreport, pytest_sessionfinish  # noqa: F401
 
 import odonata

@@ -47,6 +47,13 @@ def declare_markers(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{name}: tests that {need} ({command})")
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Refuses parameters in a set: its order changes between the processes that share the tests."""
+    for mark in metafunc.definition.iter_markers("parametrize"):
+        if isinstance(mark.args[1], (set, frozenset)):
+            raise pytest.UsageError(f"{metafunc.definition.nodeid}: the values of {mark.args[0]!r} are a set")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--all"):
         return
